@@ -160,6 +160,21 @@ def test_nearly_diverged_cells_do_not_take_the_colours(bowls: Drawn) -> None:
     assert type(page)(best, table).norm.vmax == pytest.approx(1e12 / 2)
 
 
+def test_ends_of_a_bar_that_cells_exceed_are_marked(bowls: Drawn) -> None:
+    values = bowls.page._shown
+    for limits, marked in (
+        (None, [False, False]),
+        ((1.01 * values.min(), values.max()), [True, False]),
+        ((values.min(), 0.99 * values.max()), [False, True]),
+    ):
+        plot = bowls.page.plot.model_copy(update={"limits": limits, "best": None})
+        figure = dataclasses.replace(bowls.page.figure, plot=plot)
+        page = type(bowls.page)(figure, bowls.page.table)
+        page.complete()
+        labels = [label.get_text() for label in page.beyond[0].get_yticklabels()]
+        assert ["leq" in labels[0], "geq" in labels[-1]] == marked
+
+
 def test_cells_where_a_seed_diverged_are_hatched_and_explained(bowls: Drawn) -> None:
     assert "diverged (any seed)" in bowls.legend
     for ax in bowls.axes:

@@ -498,7 +498,9 @@ def cell_ticks(axis: Axis, values: np.ndarray) -> None:
     axis.set_major_formatter(FixedFormatter(names[::every]))
 
 
-def bar_ticks(axis: Axis, scale: str, low: float, high: float, *, beyond: bool = False) -> None:
+def bar_ticks(
+    axis: Axis, scale: str, low: float, high: float, *, below: bool = False, beyond: bool = False
+) -> None:
     """Place ticks at both ends of a colour bar and at round numbers that are not close to the ends.
 
     Args:
@@ -506,6 +508,7 @@ def bar_ticks(axis: Axis, scale: str, low: float, high: float, *, beyond: bool =
         scale: "linear" or "log".
         low: the smallest value.
         high: the largest value.
+        below: whether smaller values have the colour of the lower end.
         beyond: whether larger values have the colour of the upper end.
     """
     scale_ticks(axis, scale, low, high)
@@ -525,6 +528,7 @@ def bar_ticks(axis: Axis, scale: str, low: float, high: float, *, beyond: bool =
         names[1:-1] = [
             _as_power(value, name) for value, name in zip(between, names[1:-1], strict=True)
         ]
+    names[0] = f"$\\leq$ {names[0]}" if below else names[0]
     names[-1] = f"$\\geq$ {names[-1]}" if beyond else names[-1]
     axis.set_major_formatter(FixedFormatter(names))
     axis.set_minor_locator(NullLocator())

@@ -98,11 +98,6 @@ class Maps(Along[Options, MapPanel]):
         low, high = self.plot.limits or (low, high if high > low else low + abs(low) + 1.0)
         return LogNorm(low, high) if log else Normalize(low, high)
 
-    @property
-    def _beyond(self) -> bool:
-        """Whether some cells exceed the upper end of the colour scale."""
-        return bool((self._shown > self.norm.vmax).any())
-
     @cached_property
     def _shown(self) -> np.ndarray:
         """The finite means over seeds of all cells of all maps."""
@@ -177,7 +172,9 @@ class Maps(Along[Options, MapPanel]):
         shown = ScalarMappable(self.norm, self.colours)
         label = metric_info(self.plot.quantity).label
         low, high = float(self.norm.vmin or 0.0), float(self.norm.vmax or 1.0)
-        columns = self.axes.shape[1]
+        columns, values = self.axes.shape[1], self._shown
+        if self.plot.scale == "log":
+            values = values[values > 0]
         for row, (ax, height) in enumerate(zip(self.beyond, self._heights, strict=True)):
             name = text.wrap(label, _characters(height)) if height == max(self._heights) else ""
             if self.lengths[row] < columns:
@@ -186,7 +183,8 @@ class Maps(Along[Options, MapPanel]):
                 # the place is empty, so that no other axes have to make room
                 ax.set_in_layout(False)
             bar = self.body.area.colorbar(shown, cax=ax, label=name)
-            page.bar_ticks(bar.ax.yaxis, self.plot.scale, low, high, beyond=self._beyond)
+            outside = {"below": (values < low).any(), "beyond": (values > high).any()}
+            page.bar_ticks(bar.ax.yaxis, self.plot.scale, low, high, **outside)
             bar.outline.set_visible(False)
 
     def _optima(self) -> None:
