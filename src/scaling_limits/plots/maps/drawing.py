@@ -183,7 +183,7 @@ class Maps(Along[Options, MapPanel]):
                 # the place is empty, so that no other axes have to make room
                 ax.set_in_layout(False)
             bar = self.body.area.colorbar(shown, cax=ax, label=name)
-            outside = {"below": (values < low).any(), "beyond": (values > high).any()}
+            outside = {"below": bool((values < low).any()), "beyond": bool((values > high).any())}
             page.bar_ticks(bar.ax.yaxis, self.plot.scale, low, high, **outside)
             bar.outline.set_visible(False)
 
