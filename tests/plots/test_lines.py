@@ -622,6 +622,22 @@ def test_a_guide_lies_below_the_line_with_the_closest_slope(tmp_path: Path) -> N
     assert three.get_ydata()[-1] == pytest.approx(0.6 * 128**-3.0, rel=0.2)
 
 
+def test_a_guide_lies_below_lines_that_are_not_drawn_for_comparison(tmp_path: Path) -> None:
+    """The control has the exponent of the guide and lies far above the constant line."""
+    rows = cells("main", lambda **_: {"energy": 1.0}, width=(8, 32, 128))
+    rows += cells("other", lambda width, **_: {"energy": 1e6 / width}, width=(8, 32, 128))
+    energy = {"quantity": {"metric": "energy"}}
+    lines_ = [
+        {"grid": "main", "label": "main", **energy},
+        {"grid": "other", "label": "other", "style": "dotted", **energy},
+    ]
+    panel = {"title": "", "x": "width", "hue": None, "label": "energy", "best": None}
+    slopes = [{"exponent": -1, "label": "one"}]
+    (ax,) = of_panels(tmp_path, rows, {**panel, "lines": lines_, "slopes": slopes}).axes
+    (one,) = lines(ax, "one")
+    assert one.get_ydata()[0] == pytest.approx(0.6)
+
+
 def test_a_guide_ends_at_the_limits_with_its_name_inside(tmp_path: Path) -> None:
     """Constant data at 1: without limits, the guide would end at 1/2."""
     rows = cells("main", lambda **_: {"energy": 1.0}, width=(8, 32, 2048))

@@ -118,9 +118,12 @@ class Lines(page.Drawing):
     def marks(self, panel: Panel, ax: Axes) -> None:
         """Draw guide lines, and optima with their strip below the axes or crosses where training diverged."""
         centres = [points.dropna() for points in self._centres(panel)]
+        # guides are about the lines that a panel shows, not about those that are drawn for comparison
+        solid = [line.style == "solid" for line, _, _ in self.parts(panel)]
+        leading = [points for points, leads in zip(centres, solid, strict=True) if leads]
         named: list[float] = []
         for slope in panel.slopes:
-            named += marks.guide(ax, slope, centres, panel, named)
+            named += marks.guide(ax, slope, leading or centres, panel, named)
         for level in panel.levels:
             marks.level(ax, level)
         if marks.is_tuned(panel):
@@ -382,8 +385,9 @@ class Lines(page.Drawing):
         end = -np.inf
         for low, high, item in sorted(
             (
-                (*self._rows_with_x(panel)[panel.x].agg(["min", "max"]), (panel, ax))
+                (shown.min(), shown.max(), (panel, ax))
                 for panel, ax in group
+                for shown in [self._shown_x([panel])]
             ),
             key=lambda entry: entry[:2],
         ):
@@ -464,16 +468,13 @@ class Lines(page.Drawing):
                 marks.arrows(ax, points, panel, colour, ends or ax.get_ylim())
 
     def _shown_x(self, panels: Sequence[Panel]) -> np.ndarray:
-        """Return the values of x on an axis that panels share, without hyperparameters at which all runs diverged.
-
-        The one next to the last stable value is kept, so that the divergence is visible.
-        """
+        """Return the values of x on an axis that panels share, without hyperparameters at which all runs diverged."""
         shown = [self._rows_with_x(panel)[[panel.x, "diverged"]] for panel in panels]
         lost = pd.concat(shown).groupby(panels[0].x)["diverged"].all()
         xs, stable = lost.index.to_numpy(float), np.flatnonzero(~lost.to_numpy(bool))
         if not (all(map(marks.is_tuned, panels)) and stable.size):
             return xs
-        return xs[max(int(stable[0]) - 1, 0) : int(stable[-1]) + 2]
+        return xs[stable[0] : stable[-1] + 1]
 
     def _finish_x(self, panel: Panel, ax: Axes, values: np.ndarray) -> None:
         if panel.x_scale == "even":

@@ -198,4 +198,4 @@ def _line_points(ax: Axes) -> np.ndarray:
 
 
 def _number(value: float) -> str:
-    return f"{value:.2f}".replace("-", "\N{MINUS SIGN}")
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", "\N{MINUS SIGN}")
