@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from claim_examples import MOVES, STAYS, an_octave, far, still
 
+from scaling_limits.claims.optima import neighbours
+
 UNEVEN = (0.004, 0.01, 0.02, 0.03, 0.07, 0.1, 0.3, 0.5, 0.9)
 
 
@@ -520,3 +522,13 @@ class TestLargestWithin:
     def test_everything_diverged(self, decide, tabulate, bowl_rows):
         verdict = decide(self.CLAIM, tabulate(bowl_rows(still, diverges_above=0)))
         assert "every cell diverged" in verdict.detail
+
+
+@pytest.mark.filterwarnings("error")
+def test_exponents_have_neighbours_although_they_have_no_octaves():
+    """Damping exponents of -1, -1/2 and 0: a neighbour is one octave away."""
+    exponents = np.array([-1.0, -0.5, 0.0])
+    assert list(neighbours(exponents, 0)) == [
+        ("lower", range(-1, -1, -1), False),
+        ("upper", range(1, 2), True),
+    ]

@@ -308,10 +308,13 @@ def _upper_end(octaves: np.ndarray, values: np.ndarray, allowed: float) -> np.nd
 def neighbours(rates: np.ndarray, best: int) -> Iterator[tuple[str, range, bool]]:
     """Yield each side of the best rate.
 
+    Exponents, which may be zero or negative, are one octave apart if they are neighbours.
+
     Yields:
         The name of the side, the points up to one octave away, and whether they reach an octave.
     """
-    distance = np.abs(np.log2(rates / rates[best]))
+    octaves = np.log2(rates) if (rates > 0).all() else np.arange(len(rates), dtype=float)
+    distance = np.abs(octaves - octaves[best])
     for side, step, end in (("lower", -1, -1), ("upper", 1, len(rates))):
         inside = range(best + step, end, step)
         far = [k for k in inside if distance[k] >= OCTAVE]

@@ -105,11 +105,12 @@ def _winners(
 def _with_printed(table: pd.DataFrame, paper: Printed) -> pd.DataFrame:
     """Return the table with the paper's values below each row, or unchanged if the paper prints none of its entries.
 
-    If the paper has all columns or rows of the table, its other ones are added, such columns without values here.
+    The other rows of the paper are added, and, if the paper has all columns of the table, its other columns without
+    values here.
     """
     wider = table.reindex(
         index=_with_papers(table.index, paper.rows),
-        columns=_with_papers(table.columns, paper.columns),
+        columns=_with_papers(table.columns, paper.columns, whole=True),
         fill_value="",
     )
     columns = [_heading(labels) for labels in wider.columns.tolist()]
@@ -129,11 +130,20 @@ def _with_printed(table: pd.DataFrame, paper: Printed) -> pd.DataFrame:
     return pd.DataFrame([entries for _, entries in lines], index=index, columns=wider.columns)
 
 
-def _with_papers(axis: "pd.Index[Any]", printed: Iterable[str]) -> "pd.Index[Any]":
-    """Return the headings of an axis, with the other ones that the paper prints if these include them."""
+def _with_papers(
+    axis: "pd.Index[Any]", printed: Iterable[str], *, whole: bool = False
+) -> "pd.Index[Any]":
+    """Return the headings of an axis, with the other ones that the paper prints if it prints some of these.
+
+    Args:
+        axis: the headings.
+        printed: the headings in the paper.
+        whole: whether the paper must print all headings of the axis.
+    """
     shown, printed_labels = axis.tolist(), [tuple(heading.split(", ")) for heading in printed]
     missing = [labels for labels in printed_labels if labels not in shown]
-    if not missing or not set(shown) <= set(printed_labels):
+    known = set(shown) & set(printed_labels)
+    if not missing or not known or (whole and len(known) < len(shown)):
         return axis
     together = shown + missing
     if all(len(labels) == 1 and labels[0].replace(".", "", 1).isdecimal() for labels in together):
