@@ -55,7 +55,7 @@ class TestTransferCost:
     def test_an_error_of_zero_has_no_ratio(self, decide, tabulate, bowl_rows):
         rows = bowl_rows(still, noise=0, level=lambda n: 0.0)
         verdict = decide(COST, tabulate(rows))
-        assert verdict.detail == "training loss is not positive, so that ratios are undefined"
+        assert verdict.detail == "training loss reaches 0 at width 32, so that ratios are undefined"
 
     def test_one_seed_has_an_assumed_spread(self, decide, tabulate, bowl_rows):
         """At least that of two points; the smallest of all may be a lucky one, so it is larger still."""
@@ -174,7 +174,7 @@ class TestImprovesWith:
     def test_an_error_of_zero_has_no_ratio(self, decide, tabulate, bowl_rows):
         rows = bowl_rows(still, noise=0, level=lambda n: float(n < 256))
         verdict = decide(IMPROVES, tabulate(rows))
-        assert verdict.detail == "training loss is not positive, so that ratios are undefined"
+        assert verdict.detail == "training loss reaches 0, so that ratios are undefined"
 
     def test_one_seed_without_hyperparameters(self, decide, tabulate, bowl_rows):
         """A tenth is no more than what is assumed of two networks of one seed."""
@@ -348,8 +348,7 @@ class TestGap:
         rows = self.rows(bowl_rows, lambda n: 0.0, lambda n: 2.0)
         verdict = decide(GAP, tabulate(rows))
         assert (
-            verdict.detail
-            == "training loss is not positive at width 256, so that ratios are undefined"
+            verdict.detail == "training loss reaches 0 at width 256, so that ratios are undefined"
         )
 
     def test_control(self, decide, tabulate, bowl_rows):

@@ -210,13 +210,26 @@ def test_a_line_that_is_nowhere_better_than_chance_has_no_ring(tmp_path: Path) -
     assert ax.get_ylim()[1] < 4
 
 
-def test_nothing_is_best_over_sizes_or_steps_or_without_a_hue(sizes: Drawn, tmp_path: Path) -> None:
-    (own,) = rate_panel("main")["lines"]
-    panel = rate_panel("main", hue=None, lines=[{**own, "label": "loss"}])
-    found = of_panels(tmp_path, rate_rows("main", widths=(8,)), panel)
-    for ax in (*sizes.axes, *found.axes):
+def test_nothing_is_best_over_sizes_or_steps(sizes: Drawn) -> None:
+    for ax in sizes.axes:
         assert not lines(ax, OPTIMUM)
         assert not ax.child_axes
+
+
+@pytest.mark.parametrize(("level", "rings"), [(None, [-4]), (0.5, [])])
+def test_without_a_hue_the_best_point_of_a_line_is_ringed_unless_several_are_best(
+    tmp_path: Path, level: float | None, rings: list[int]
+) -> None:
+    (own,) = rate_panel("main")["lines"]
+    panel = rate_panel("main", hue=None, lines=[{**own, "label": "loss"}])
+    rows = rate_rows("main", widths=(8,))
+    if level is not None:
+        rates = tuple(2.0**k for k in range(-7, 1))
+        rows = cells("main", lambda **_: {"train_loss": level}, width=(8,), learning_rate=rates)
+    (ax,) = of_panels(tmp_path, rows, panel).axes
+    assert [np.log2(ring.get_xdata()[0]) for ring in lines(ax, OPTIMUM)] == rings
+    # a strip would have a row for each size
+    assert not ax.child_axes
 
 
 @pytest.mark.parametrize(

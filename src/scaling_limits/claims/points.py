@@ -338,10 +338,10 @@ def require_positive(claim: ClaimBase, points: Points, where: str = "") -> None:
     Raises:
         UndecidedError: a value is not positive.
     """
-    if points.values.min() <= 0:
-        raise UndecidedError(
-            f"{quantity_name(claim)} is not positive{where}, so that ratios are undefined"
-        )
+    smallest = points.values.min()
+    if smallest <= 0:
+        found = "reaches 0" if smallest == 0 else "is negative"
+        raise UndecidedError(f"{quantity_name(claim)} {found}{where}, so that ratios are undefined")
 
 
 def no_value(claim: ClaimBase, where: str) -> UndecidedError:

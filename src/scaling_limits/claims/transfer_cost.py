@@ -18,6 +18,7 @@ from scaling_limits.claims.points import (
     no_value,
     quantity_name,
     ratio_of,
+    require_positive,
     table_of,
 )
 from scaling_limits.claims.simulation import Recorded, Simulation
@@ -56,10 +57,8 @@ class Claim(BestClaim):
         """
         columns = list(self.over)
         sizes = by_size(table_of(self, results, [self.along, *columns]), self.along, columns)
-        if min(points.values.min() for points in sizes.values()) <= 0:
-            raise UndecidedError(
-                f"{quantity_name(self)} is not positive, so that ratios are undefined"
-            )
+        for size, points in sizes.items():
+            require_positive(self, points, f" at {prose(self.along)} {setting(size)}")
         reference, *larger = sizes
         start = sizes[reference]
         if not np.isfinite(start.means[start.best]):

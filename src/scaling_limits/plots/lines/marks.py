@@ -46,6 +46,11 @@ def is_tuned(panel: Panel) -> bool:
     return panel.best is not None and panel.hue is not None and panel.x not in (*SIZES, *AXES)
 
 
+def is_tuned_without_hue(panel: Panel) -> bool:
+    """Return whether x is a hyperparameter with an optimum for each line."""
+    return panel.best is not None and panel.hue is None and panel.x not in (*SIZES, *AXES)
+
+
 @dataclass(frozen=True)
 class Tuned:
     """A line over a hyperparameter: quantity, rows of the table, colour, and the claim that judges its optimum.
@@ -117,6 +122,15 @@ def optima(
         place = xs[at] if line.located is None else line.located
         strip.plot([place], [row], label="_", **look, **mark)
     return strip
+
+
+def ring(ax: Axes, panel: Panel, rows: pd.DataFrame, quantity: Quantity) -> None:
+    """Ring the optimum of a line in grey, unless several points are best or none is better than chance."""
+    xs, values, lack = _curve(panel, rows)
+    at = np.flatnonzero(lack == lack.min(initial=np.inf))
+    if len(xs) > 1 and len(at) == 1 and quantity.learned(float(lack.min())):
+        look = style.RING | {"color": _GREY, "markeredgewidth": 0.9, "label": _RING}
+        ax.plot(xs[at], values[at], zorder=2.6, **look)
 
 
 def best_x(panel: Panel, rows: pd.DataFrame, quantity: Quantity) -> float | None:
