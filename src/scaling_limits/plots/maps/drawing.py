@@ -167,7 +167,7 @@ class Maps(Along[Options, MapPanel]):
     def _bars(self) -> None:
         """Add a colour bar to each row, with ticks at both ends; the name has room next to the highest rows.
 
-        Where a row is shorter than others, the bar is next to its last map.
+        The bar of a short row is next to its last map.
         """
         shown = ScalarMappable(self.norm, self.colours)
         label = metric_info(self.plot.quantity).label
