@@ -8,6 +8,7 @@ from claim_examples import ACROSS, EVERY, FAILS, PAIRED, still
 
 from scaling_limits.audit.table import read_verdicts, write_verdicts
 from scaling_limits.claims import models
+from scaling_limits.claims.intervals import Condition, deciding
 from toys import parsed_claim
 
 
@@ -110,3 +111,18 @@ def test_every_grid_that_a_claim_names_is_known(decide):
         | {"id": "c", "statement": "s", "source": "s", "quantity": {"metric": "train_loss"}}
     )
     assert claim.all_grids == ("main", "control", "limit")
+
+
+@pytest.mark.parametrize(
+    ("answers", "reported"),
+    [
+        ((True, True), 0),
+        ((True, None), 1),
+        ((None, True), 0),
+        ((None, False), 1),
+        ((False, None), 0),
+    ],
+)
+def test_the_condition_that_decides_is_reported(answers, reported):
+    conditions = [Condition(answer, float(k), None, "") for k, answer in enumerate(answers)]
+    assert deciding(conditions).value == reported

@@ -101,7 +101,14 @@ class TestImprovesWith:
         level = {32: 1.0, 64: 0.8, 128: 0.9, 256: 0.5}
         verdict = decide(IMPROVES, tabulate(bowl_rows(still, level=level.__getitem__)))
         assert verdict.verdict == "fails"
-        assert verdict.value == pytest.approx(0.5, rel=0.05)
+        # the step that fails is reported, not the fall in all
+        assert (verdict.value, verdict.place) == (
+            pytest.approx(1.125, rel=0.05),
+            "from width 64 to 128",
+        )
+        assert verdict.interval[0] > 1.02
+        assert verdict.threshold.endswith("at most 1.02 from each width to the next")
+        assert "a ratio of 0.5" in verdict.detail
         assert "the largest ratio is 1.13 [1." in verdict.detail
 
     def test_a_fall_by_less_than_the_margin_fails(self, decide, tabulate, bowl_rows):
@@ -121,8 +128,11 @@ class TestImprovesWith:
         rows = bowl_rows(still, level=level.__getitem__, noise=0.2)
         verdict = decide(IMPROVES, tabulate(rows))
         assert verdict.verdict == "inconclusive"
-        assert verdict.interval[1] < 0.98
-        # the first number is decided, and a step is not
+        # the fall in all is decided, and a step is not
+        fall = re.search(r"a ratio of \S+ \[\S+, (\S+)\]", verdict.detail)
+        assert float(fall[1]) < 0.98
+        assert verdict.interval[0] < 1.02 < verdict.interval[1]
+        assert verdict.place == "from width 64 to 128"
         assert "the largest ratio is 1.2" in verdict.detail
         assert verdict.detail.endswith("at most 1.02; the interval contains a threshold")
 
@@ -143,10 +153,15 @@ class TestImprovesWith:
         rows = bowl_rows(still, level=level.__getitem__, noise=noise, rates=(0.0625,))
         found = decide(IMPROVES | {"over": []}, tabulate(rows))
         assert found.verdict == verdict
-        assert found.interval[1] < 0.98
+        fall = re.search(r"a ratio of \S+ \[\S+, (\S+)\]", found.detail)
+        assert float(fall[1]) < 0.98
         printed = re.search(r"largest ratio is (\S+) \[(\S+), (\S+)\]", found.detail)
         low, high = (float(number) for number in printed.groups()[1:])
         assert (low < 1.02 < high) == (verdict == "inconclusive")
+        if verdict == "holds":
+            assert found.interval[1] == pytest.approx(float(fall[1]), rel=0.01)
+        else:
+            assert found.interval == pytest.approx((low, high), rel=0.01)
 
     def test_small_rises_that_add_up_fail(self, decide, tabulate, bowl_rows):
         level = {32: 1.0, 64: 1.01, 128: 1.02, 256: 1.03}

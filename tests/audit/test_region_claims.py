@@ -1,5 +1,7 @@
 """Bounds over regions of settings, and order by a ratio."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -290,7 +292,11 @@ class TestRankCorrelation:
         rows = map_rows(lambda n, d, s: n / d**1.4 * np.exp(0.05 * luck.normal()), depths=(2, 4, 8))
         verdict = decide(RANK, tabulate(rows))
         assert (verdict.verdict, verdict.reason) == ("inconclusive", "interval")
-        assert verdict.interval[0] > 0.9
+        correlation = re.search(r"points is \S+ \[(\S+), ", verdict.detail)
+        assert float(correlation[1]) > 0.9
+        # the power is reported
+        assert verdict.interval[0] < 2**0.5 < verdict.interval[1]
+        assert verdict.threshold == "power p of width / depth^p between 0.707 and 1.41"
         assert "as a function of width / depth^p it has p = 1." in verdict.detail
         assert "], which should be from 0.707 to 1.41; the interval" in verdict.detail
 

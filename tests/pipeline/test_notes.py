@@ -277,3 +277,12 @@ def test_a_line_says_that_claims_judge_another_quantity_than_the_first_one(
     experiment = configuration.figure(paper, name).experiment
     cells = pipeline_cells(configuration.points(paper, experiment))
     assert on_the_picture(configuration, paper, name, cells)[1:] == line
+
+
+def test_a_note_says_over_which_part_of_training_a_quantity_is_averaged() -> None:
+    configuration = load(PROJECT, {"preset": "laptop"})
+    cells = pd.DataFrame(
+        {"grid": ["main"], "cell_id": ["a"], "dataset": ["cifar10"], "seed": [0], "width": [64]}
+    )
+    _, parts, *_ = on_the_picture(configuration, "depth-mup", "fig21", cells)
+    assert parts == "Means over parts of training: late training loss 85–100 %."

@@ -48,8 +48,10 @@ VERDICT: dict[str, Any] = {
     "detail": "The optimum is resolved in 4 of 5 panels.",
     "registered": None,
     "clause": None,
+    "place": "",
     "control": None,
     "changed": [],
+    "changes": [],
 }
 NOTES = ["Scale (smoke): $N$ = 8\N{EN DASH}32 (paper: 64\N{EN DASH}512), mean of 2 seeds."]
 IDENTITY = "Innocenti, Achour & Buckley 2025 \N{MIDDLE DOT} Figure 5"

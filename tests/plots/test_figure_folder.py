@@ -110,6 +110,7 @@ def test_what_is_written_on_a_page(folder: Path) -> None:
     (notes,) = page._bottom.texts
     assert notes.get_text().split("\n") == [
         *NOTES,
+        "Reproduced: It holds 0; It holds 1; It holds 2.",
         "Not reproduced: It fails 3 (0.123 [0, 0.5], claimed: at most 1 octave).",
         "Inconclusive, as the interval contains a threshold: It inconclusive 4 (0.123 [0, 0.5], claimed: at most 1 "
         "octave).",
@@ -163,9 +164,12 @@ def test_why_claims_do_not_hold_is_said_below_the_picture(folder: Path) -> None:
         fails | {"statement": "It holds at $N = 8$", "clause": "", "value": None},
         VERDICT | {"statement": "It is so.", "clause": "it is"},
         unsure | {"statement": "It rests.", "interval": [0.0, None]},
-        unsure | {"statement": "It falls.", "reason": "control", "control": control},
         unsure
-        | {"statement": "It moves.", "clause": "one seed diverges", "changed": ["sizes", "seeds"]},
+        | {"statement": "It falls.", "reason": "control", "control": control}
+        | {"threshold": "at most 1 octave; fails above 2"},
+        unsure
+        | {"statement": "It moves.", "clause": "one seed diverges", "changed": ["seeds"]}
+        | {"changes": ["seeds from 2 to 4"], "place": "at width 8"},
         unsure | {"statement": "It rises.", "reason": "divergence", "value": None},
         unsure | {"statement": "It grows.", "reason": "values", "value": None, "detail": "it is 0"},
         VERDICT | {"verdict": "data not available"},
@@ -175,48 +179,56 @@ def test_why_claims_do_not_hold_is_said_below_the_picture(folder: Path) -> None:
     assert notes.get_text().replace("\n", " ") == " ".join(
         [
             *NOTES,
+            "Reproduced: It is so.",
             f"Not reproduced: It stays – {clause}.",
             "Not reproduced: It stays (\N{MINUS SIGN}0.5, claimed: at most 1 octave).",
             "Not reproduced: It holds at $N = 8$ (no value, claimed: at most 1 octave).",
             "Inconclusive, as the interval contains a threshold:",
             "• It rests (0.123 [0, ∞], claimed: at most 1 octave)",
-            "• It moves† (0.123 [0, 0.5], claimed: at most 1 octave)",
-            "Inconclusive, as the control “SP” does not clearly fail: It falls (0.123 [0, 0.5], "
+            "• It moves† (0.123 [0, 0.5] at width 8, claimed: at most 1 octave)",
+            "Inconclusive, as the control “SP” may satisfy the claim as well: It falls (0.123 [0, 0.5], "
             "control: \N{MINUS SIGN}1 [\N{MINUS SIGN}2, 0], claimed: "
-            "at most 1 octave).",
+            "at most 1 octave; fails above 2).",
             "Inconclusive, as compared runs diverged: It rises.",
             "Inconclusive, as it is 0: It grows.",
             "Not decided without the paper's dataset: The best rates do not depend on the width.",
-            "† Changed after a result was seen: sizes, seeds.",
+            "† Changed after a result was seen: seeds from 2 to 4.",
         ]
     )
 
 
-def test_claims_without_values_are_counted_if_one_reason_concerns_all(folder: Path) -> None:
+def test_claims_without_values_are_named_below_their_reason(folder: Path) -> None:
     small = VERDICT | {"verdict": "inconclusive", "reason": "sizes", "value": None}
     small |= {"detail": "the width is at most 64; claims are decided from 512 on"}
-    said = dataclasses.replace(FigureFolder.open(folder), verdicts=(small,) * 3)
+    verdicts = tuple(small | {"statement": f"It {k}."} for k in range(2))
+    said = dataclasses.replace(FigureFolder.open(folder), verdicts=verdicts)
     (notes,) = said.page([(6.0, 2.0)])._bottom.texts
-    assert f"Inconclusive, as {small['detail']}: all 3 claims." in notes.get_text()
+    named = f"Inconclusive, as {small['detail']}:\n• It 0\n• It 1"
+    assert notes.get_text().endswith(named)
 
 
 def test_amended_claims_are_marked_or_named_below_the_picture(folder: Path) -> None:
-    amended = VERDICT | {"verdict": "holds", "changed": ["seeds"]}
+    amended = VERDICT | {"verdict": "holds", "changed": ["seeds"], "changes": ["seeds from 2 to 4"]}
     unsure = amended | {"verdict": "inconclusive", "reason": "interval"}
+    further = amended | {
+        "changed": ["sizes", "seeds"],
+        "changes": ["widths to 64", "seeds from 2 to 8"],
+    }
 
-    def last_line(*verdicts: dict[str, Any]) -> str:
+    def lines(*verdicts: dict[str, Any]) -> list[str]:
         said = dataclasses.replace(FigureFolder.open(folder), verdicts=verdicts)
         (notes,) = said.page([(9.0, 2.0)])._bottom.texts
-        return notes.get_text().splitlines()[-1]
+        return notes.get_text().splitlines()
 
-    changed = "Changed after a result was seen: seeds"
+    seen = "Changed after a result was seen:"
     statement = VERDICT["statement"].rstrip(".")
-    assert last_line(amended) == f"{changed}; for: {statement}."
-    assert last_line(amended, unsure) == f"† {changed}; also for: {statement}."
-    assert last_line(*[amended] * 3) == f"{changed}; for: all 3 claims that hold."
-    holds = amended | {"changed": []}
-    assert last_line(*[amended] * 3, holds) == f"{changed}; for: 3 claims that hold."
-    assert last_line(unsure) == f"† {changed}."
+    # if all claims hold, none has a line of its own
+    assert lines(amended)[-1] == f"{seen} seeds from 2 to 4."
+    assert lines(amended, VERDICT)[-1] == f"{seen} seeds from 2 to 4 (for: {statement})."
+    assert lines(amended, unsure)[-1] == f"† {seen} seeds from 2 to 4."
+    assert f"Reproduced: {statement}†." in lines(amended, unsure)
+    # more than two changes are only named
+    assert lines(amended, further)[-1] == f"{seen} seeds, sizes."
 
 
 def test_a_bare_page_has_the_same_axes_and_no_words_around_them(folder: Path) -> None:

@@ -147,7 +147,7 @@ def test_bold_entries_of_the_paper_are_explained_separately() -> None:
     own = "paper: with its own data and sizes"
     assert list(legend(table, compared=False)) == [own, "bold in rows of the paper: as printed"]
     unresolved, *_ = legend(table, compared=True)
-    assert unresolved == "nothing bold: no difference is resolved by the 95 % interval over seeds"
+    assert unresolved == "one seed: nothing bold"
     table.iloc[0, 0] = "**1**"
     assert list(legend(table, compared=True)) == [
         "bold: better, by the 95 % interval over seeds",
@@ -278,6 +278,8 @@ def test_a_picture_has_every_heading_once_and_no_overlaps(picture: Drawn) -> Non
     assert at["K-FAC"] == pytest.approx((at["SP"] + at["muP - SP"]) / 2, abs=5)
     rules = [line for line in ax.lines if line.get_ydata()[0] == 1]
     assert [len(rules), rules[0].get_xdata()[0] < at["SP"]] == [2, True]
-    unresolved = "nothing bold: no difference is resolved by the 95 % interval over seeds"
+    unresolved = (
+        "nothing bold: no best value is better than the next, by the 95 % interval over seeds"
+    )
     spread = "( ): standard deviation over seeds"
     assert {"diverged (any seed)", spread, unresolved} == set(picture.legend)

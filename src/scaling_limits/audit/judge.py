@@ -68,6 +68,7 @@ def judge(
                 reason=judged.reason,
                 value=finite(measured.value) if measured else None,
                 interval=_ends(measured) if measured else None,
+                place=measured.place if measured else "",
                 control=judged.control,
                 threshold=measured.threshold if measured else "",
                 source=claim.source,
@@ -79,6 +80,7 @@ def judge(
                 clause=failure.whole_clause if failure else None,
                 amended=amendment.text if amendment else None,
                 changed=amendment.settings if amendment else (),
+                changes=amendment.changed if amendment else (),
                 grids_tried=amendment.grids_tried if amendment else 1,
             )
         )

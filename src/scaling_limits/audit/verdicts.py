@@ -20,11 +20,12 @@ class Control(Strict):
 class Verdict(Strict):
     """One entry of `verdicts.json`.
 
-    `value` and `interval` are null if nothing was measured, and an end of `interval` if it is infinite. `reason` is
-    null unless the claim is inconclusive, and `control` unless a control is the reason. `power`, the fraction of
-    records simulated as recorded that hold, is null unless the claim holds. `registered` is the text of a registered
-    failure and `clause` its short form. `amended` is the text of an amendment, `changed` names what was changed, and
-    `grids_tried` is the number of settings with which the claim was judged.
+    `value` and `interval` are null if nothing was measured, and an end of `interval` if it is infinite. `place` names
+    the settings of a value that is one of several. `reason` is null unless the claim is inconclusive, and `control`
+    unless a control is the reason. `power`, the fraction of records simulated as recorded that hold, is null unless the
+    claim holds. `registered` is the text of a registered failure and `clause` its short form. `amended` is the text of
+    an amendment, `changed` names what was changed and `changes` states it, and `grids_tried` is the number of settings
+    with which the claim was judged.
     """
 
     paper: str
@@ -35,6 +36,7 @@ class Verdict(Strict):
     reason: Reason | None = None
     value: float | None = None
     interval: tuple[float | None, float | None] | None = None
+    place: str = ""
     control: Control | None = None
     threshold: str = ""
     source: str
@@ -44,6 +46,7 @@ class Verdict(Strict):
     clause: str | None = None
     amended: str | None = None
     changed: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
     grids_tried: int = 1
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from scaling_limits.claims.base import Names, SizeClaim, Some, SteppedClaim
-from scaling_limits.claims.intervals import decide, extreme_of, together
+from scaling_limits.claims.intervals import Condition, decide, deciding, extreme_of
 from scaling_limits.claims.measurement import (
     Interval,
     Measurement,
@@ -88,7 +88,8 @@ class Claim(SizeClaim, SteppedClaim):
         row = int(np.argmax(np.abs(points.means)))
         value = float(np.abs(points.means[row]))
         interval = extreme_of(value, np.abs(points.draws(generator)).max(axis=0), least=0.0)
-        answers = [decide(value, interval, 0.0, self.tolerance)]
+        answer = decide(value, interval, 0.0, self.tolerance)
+        conditions = [Condition(answer, value, interval, threshold)]
         shown = self.by if self.at is None else points_by
         at = "".join(f", {prose(c)} {setting(points.settings[c].iloc[row])}" for c in shown)
         detail = (
@@ -97,17 +98,15 @@ class Claim(SizeClaim, SteppedClaim):
         )
         if self.slope_at_most is not None:
             slope, ends = self._slope(errors, generator)
-            answers.append(decide(slope, ends, -np.inf, self.slope_at_most))
+            answer = decide(slope, ends, -np.inf, self.slope_at_most)
+            at_most = f"slope of the error at most {setting(self.slope_at_most)}"
+            conditions.append(Condition(answer, slope, ends, at_most))
             detail += (
                 ", and that of single networks falls with a log-log slope of "
                 f"{with_interval(slope, ends)}"
             )
         return Measurement(
-            holds=together(answers),
-            value=value,
-            interval=interval,
-            threshold=threshold,
-            detail=f"{detail}; it should be {allowed}",
+            **deciding(conditions)._asdict(), detail=f"{detail}; it should be {allowed}"
         )
 
     def _slope(

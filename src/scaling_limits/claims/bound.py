@@ -140,6 +140,7 @@ class Claim(SteppedClaim):
             interval=interval,
             threshold=f"{quantity_name(self)} {allowed}",
             detail=f"{detail}; it should be {allowed}",
+            place=f"at {where}" if sum(len(each.settings) for each in steps) > 1 else "",
         )
 
     def _clear_violation(

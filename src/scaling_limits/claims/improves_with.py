@@ -9,7 +9,13 @@ import numpy as np
 from pydantic import Field
 
 from scaling_limits.claims.base import MARGIN, BestClaim
-from scaling_limits.claims.intervals import best_ratio_interval, decide, extreme_of, together
+from scaling_limits.claims.intervals import (
+    Condition,
+    best_ratio_interval,
+    decide,
+    deciding,
+    extreme_of,
+)
 from scaling_limits.claims.measurement import Measurement, UndecidedError, prose, setting
 from scaling_limits.claims.optima import open_edge
 from scaling_limits.claims.points import (
@@ -62,21 +68,27 @@ class Claim(BestClaim):
             ratio_of(sampled[large], sampled[small]) for small, large in pairwise(sizes)
         ]
         step, allowed = max(steps), 1 + self.tolerance
+        small, large = list(pairwise(sizes))[int(np.argmax(steps))]
         step_interval = extreme_of(step, np.max(sampled_steps, axis=0), least=0.0)
         value = float(ratio_of(best[largest], best[smallest]))
         ratios = ratio_of(sampled[largest], sampled[smallest])
         interval = best_ratio_interval(value, ratios, self.over)
-        answers = (
-            decide(value, interval, 0.0, 1 - self.margin),
-            decide(step, step_interval, 0.0, allowed),
+        along, ratio = prose(self.along), f"ratio of the {quantity_name(self)}"
+        below = f"{ratio} below {setting(1 - self.margin)}, no step above {setting(allowed)}"
+        condition = deciding(
+            [
+                Condition(decide(value, interval, 0.0, 1 - self.margin), value, interval, below),
+                Condition(
+                    decide(step, step_interval, 0.0, allowed),
+                    step,
+                    step_interval,
+                    f"{ratio} at most {setting(allowed)} from each {along} to the next",
+                    f"from {along} {setting(small)} to {setting(large)}",
+                ),
+            ]
         )
-        along = prose(self.along)
         return Measurement(
-            holds=together(answers),
-            value=value,
-            interval=interval,
-            threshold=f"ratio of the {quantity_name(self)} below {setting(1 - self.margin)}, "
-            f"no step above {setting(allowed)}",
+            **condition._asdict(),
             detail=f"the best {quantity_name(self)} goes from {number(best[smallest])} at {along} "
             f"{setting(smallest)} to {number(best[largest])} at {setting(largest)}, "
             f"a ratio of {with_interval(value, interval)}, which should be below {setting(1 - self.margin)}; "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -126,6 +126,25 @@ def decide(value: float, interval: Interval | None, low: float, high: float) -> 
     if low <= first and last <= high:
         return True
     return False if last < low or first > high else None
+
+
+class Condition(NamedTuple):
+    """A condition of a claim: whether it is satisfied, what was measured, and where (`Measurement`)."""
+
+    holds: bool | None
+    value: float
+    interval: Interval | None
+    threshold: str
+    place: str = ""
+
+
+def deciding(conditions: Sequence[Condition]) -> Condition:
+    """Return the first condition that gives the common answer of all conditions.
+
+    It fails if the claim fails, is open if the claim is open, and is the first one if the claim holds.
+    """
+    answer = together([condition.holds for condition in conditions])
+    return next(condition for condition in conditions if condition.holds is answer)
 
 
 def together(answers: Collection[bool | None]) -> bool | None:

@@ -147,6 +147,7 @@ class Claim(ClaimBase):
             threshold=f"slope {allowed}",
             detail=f"the level set {quantity_name(self)} = {setting(self.level)} has the slope d log {prose(y)} / "
             f"d log {prose(x)}{worst.where}, {with_interval(worst.value, worst.interval)}; it should be {allowed}",
+            place=worst.where.strip(),
         )
 
     def simulation(self, recorded: Recorded) -> Simulation:

@@ -36,7 +36,9 @@ class DivergedError(UndecidedError):
 class Measurement:
     """The result of measuring a claim on the records of some grids; `value` is not finite after divergence.
 
-    `holds` is None if a confidence interval contains a threshold.
+    `holds` is None if a confidence interval contains a threshold. If a claim has several conditions, value, interval
+    and threshold are those of one that decides (`intervals.deciding`). `place` names the settings of the value, if it
+    is one of several.
     """
 
     holds: bool | None
@@ -44,6 +46,7 @@ class Measurement:
     interval: Interval | None
     threshold: str
     detail: str
+    place: str = ""
 
 
 class OptimumRow(NamedTuple):

@@ -51,9 +51,7 @@ class Claim(OptimumClaim):
         far = max(moved or unclear or [widest], key=lambda s: (abs(s.value), s.sizes[1]))
         threshold = f"at most {octaves(max_over_range)}"
         if max_over_range < self.max_shift:
-            doublings = f"doubling{'' if widest.doublings == 1 else 's'}"
-            threshold += f" over {setting(widest.doublings)} {doublings}"
-            threshold += f"; fails above {octaves(self.max_shift)}"
+            threshold += f" ({setting(QUARTER)} a doubling); fails above {octaves(self.max_shift)}"
         reason = f" ({far.reason})" if far.reason and far in unclear else ""
         return Measurement(
             holds=False if moved else None if unclear else True,

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from scaling_limits.claims.base import Names, Some, SteppedClaim
 from scaling_limits.claims.checks import Problem, ratio_problems
-from scaling_limits.claims.intervals import decide, interval_of, together
+from scaling_limits.claims.intervals import Condition, decide, deciding, interval_of, together
 from scaling_limits.claims.measurement import (
     Interval,
     Measurement,
@@ -116,13 +116,12 @@ class Claim(SteppedClaim):
         if powers:
             detail += _powers_text(named, powers, of_power)
         ordered = decide(value, interval, self.above, np.inf)
-        return Measurement(
-            holds=together((ordered, of_power)),
-            value=value,
-            interval=interval,
-            threshold=threshold,
-            detail=detail,
-        )
+        conditions = [Condition(ordered, value, interval, threshold)]
+        if powers:
+            low, high = map(number, ALLOWED_POWERS)
+            between = f"power p of {named}^p between {low} and {high}"
+            conditions.append(Condition(of_power, *_farthest(powers, of_power), between))
+        return Measurement(**deciding(conditions)._asdict(), detail=detail)
 
     def _ranks(self, points: Points, generator: np.random.Generator) -> _Ranks:
         """Return the rank correlation with the ratio at one step.

@@ -155,6 +155,7 @@ class Claim(ClaimBase):
             threshold=f"slope {worst.bounds}",
             detail=f"the log-log slope of {quantity_name(self)} in {prose(self.along)} from {smallest} to {largest}"
             f"{worst.where} is {with_interval(worst.slope, worst.interval)}; it should be {worst.bounds}",
+            place=worst.where.strip(),
         )
 
     def fits(self, results: Results) -> list[Fit] | Measurement:

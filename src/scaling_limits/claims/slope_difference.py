@@ -193,6 +193,7 @@ class Claim(ClaimBase):
             threshold=threshold,
             detail=f"the log-log slope of {quantity_name(self)} in {prose(self.along)}{where}, {_compared(self)}, "
             f"is {with_interval(worst.mean, worst.interval)}; it should be {allowed}",
+            place=where.strip(),
         )
 
     def simulation(self, recorded: Recorded) -> Simulation:

@@ -11,7 +11,7 @@ from scaling_limits.configuration.models import Experiment, Figure
 from scaling_limits.configuration.namespace import label
 from scaling_limits.datasets import catalogue
 from scaling_limits.figures import OWN
-from scaling_limits.figures.metrics import METRICS
+from scaling_limits.figures.metrics import METRICS, metric_info
 from scaling_limits.pipeline.scale import centre, scale_line
 
 # settings whose differences are not listed: `num_test` is unimportant, and seeds have a separate line
@@ -25,7 +25,7 @@ _LISTED = 4
 def on_the_picture(
     configuration: Configuration, paper: str, name: str, cells: pd.DataFrame
 ) -> list[str]:
-    """Return the lines below a figure: its scale, the judged quantity if it is another, a figure with the same runs.
+    """Return the lines below a figure: its scale, parts of training, judged losses, a figure with the same runs.
 
     Args:
         configuration: the configuration.
@@ -39,9 +39,22 @@ def on_the_picture(
     figure = configuration.figure(paper, name)
     if figure.experiment is None:
         return []
-    lines = [scale_line(configuration, paper, name, cells), *_judged_by(figure)]
+    lines = [scale_line(configuration, paper, name, cells), *_parts_of_training(figure)]
+    lines += _judged_by(figure)
     repeats = repeated(configuration, paper, name)
     return [*lines, f"The runs are those of {repeats}."] if repeats else lines
+
+
+def _parts_of_training(figure: Figure) -> list[str]:
+    """Return a line with the parts of training over which quantities of a figure are averaged, if there are any."""
+    parts = {
+        metric_info(quantity).label: f"{100 * start:g}\N{EN DASH}{100 * end:g} %"
+        for _, quantity in figure.plot.shown_quantities()
+        if quantity.during is not None
+        for start, end in [quantity.during]
+    }
+    named = ", ".join(f"{label} {part}" for label, part in parts.items())
+    return [f"Means over parts of training: {named}."] if parts else []
 
 
 def _judged_by(figure: Figure) -> list[str]:

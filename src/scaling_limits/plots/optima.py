@@ -150,14 +150,6 @@ def track_of(claim: JsonObject, grid: str, panel: int, column: int, name: str) -
     return None
 
 
-def located(claim: JsonObject, grid: str, size: float) -> float | None:
-    """Return the interpolated optimum that a claim located in a grid at a size, or None."""
-    for arm in claim["arms"]:
-        if grid in arm["grids"]:
-            return next((best for at, best, *_ in arm["optima"] if at == size), None)
-    return None
-
-
 def draw(
     axes: Sequence[Axes],
     tracks: Sequence[Track],

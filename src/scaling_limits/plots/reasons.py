@@ -7,7 +7,7 @@ from scaling_limits.outcomes import Reason, with_interval
 
 _REASONS: Mapping[Reason, str] = {
     "interval": "the interval contains a threshold",
-    "control": "{control} does not clearly fail",
+    "control": "{control} may satisfy the claim as well",
     "sizes": "there are too few sizes",
     "optimum at the edge": "an optimum is at the edge of its grid",
     "divergence": "compared runs diverged",
@@ -19,17 +19,20 @@ _DETAILED: tuple[Reason, ...] = ("values", "sizes")
 _AMENDED = "\N{DAGGER}"
 """Mark of claims whose settings or rule were changed after a result was seen."""
 _DASH = " \N{EN DASH} "
-_MOST_NAMED = 2  # most amended claims that hold to be stated; of more, the number is given
+_MOST_CHANGES = 2  # most changes to be stated; of more, only what was changed is named
 
 
 def reasons(verdicts: Sequence[JsonObject]) -> Iterator[str]:
-    """Yield the lines on the claims of a figure that do not hold, and one on those that were amended.
+    """Yield the lines on the claims of a figure, unless all hold, and one on those that were amended.
 
     A claim that fails is followed by its clause, which says what was found and why, or else by what was found; a single
     claim is not stated, as the picture is about it. Undecided claims are listed below their reason, with what was
     found.
     """
     undecided: dict[str, list[str]] = {}
+    holding = [_marked(verdict) for verdict in verdicts if verdict["verdict"] == "holds"]
+    if 0 < len(holding) < len(verdicts):
+        yield f"Reproduced: {'; '.join(holding)}."
     for verdict in verdicts:
         if verdict["verdict"] == "fails":
             clause = verdict["clause"].rstrip(".") if verdict["clause"] else ""
@@ -42,44 +45,34 @@ def reasons(verdicts: Sequence[JsonObject]) -> Iterator[str]:
             measured = "" if verdict["value"] is None else f" ({_measured(verdict)})"
             claims = undecided.setdefault(f"Inconclusive, as {_why(verdict)}", [])
             claims.append(_marked(verdict) + measured)
-    for reason, claims in undecided.items():
-        yield from _listed(reason, claims, verdicts)
     lacking = [_marked(v) for v in verdicts if v["verdict"] == "data not available"]
-    if lacking:
-        yield from _listed("Not decided without the paper's dataset", lacking, verdicts)
+    undecided |= {"Not decided without the paper's dataset": lacking} if lacking else {}
+    for reason, claims in undecided.items():
+        if len(claims) == 1:
+            yield f"{reason}: {claims[0]}."
+        else:
+            yield f"{reason}:"
+            yield from (f"\N{BULLET} {claim}" for claim in claims)
     yield from _amended(verdicts)
 
 
-def _listed(reason: str, claims: list[str], verdicts: Sequence[JsonObject]) -> Iterator[str]:
-    """Yield a reason and the claims that it concerns: one in the same line, several below it."""
-    measured = any(verdict["value"] is not None for verdict in verdicts)
-    if len(claims) == 1:
-        yield f"{reason}: {claims[0]}."
-    elif len(claims) == len(verdicts) > 2 and not measured:
-        # without values there is nothing to say about each claim
-        yield f"{reason}: all {len(claims)} claims."
-    else:
-        yield f"{reason}:"
-        yield from (f"\N{BULLET} {claim}" for claim in claims)
-
-
 def _amended(verdicts: Sequence[JsonObject]) -> Iterator[str]:
-    """Yield what was changed after a result was seen, and for which claims that have no line of their own."""
+    """Yield what was changed after a result was seen, for the claims with a mark or, if all claims hold, for these."""
     amended = [verdict for verdict in verdicts if verdict["changed"]]
-    unnamed = [verdict for verdict in amended if verdict["verdict"] == "holds"]
     if not amended:
         return
-    changed = ", ".join(dict.fromkeys(what for verdict in amended for what in verdict["changed"]))
-    text = f"Changed after a result was seen: {changed}"
-    also = "; ".join(_statement(verdict) for verdict in unnamed)
-    if len(unnamed) > _MOST_NAMED:
-        all_hold = sum(verdict["verdict"] == "holds" for verdict in verdicts) == len(unnamed)
-        also = f"{'all ' if all_hold else ''}{len(unnamed)} claims that hold"
-    if len(unnamed) < len(amended):
-        text = f"{_AMENDED} {text}" + (f"; also for: {also}" if also else "")
+    changes = list(dict.fromkeys(change for verdict in amended for change in verdict["changes"]))
+    if len(changes) > _MOST_CHANGES:
+        changes = list(dict.fromkeys(what for verdict in amended for what in verdict["changed"]))
+        text = f"Changed after a result was seen: {', '.join(changes)}"
     else:
-        text = f"{text}; for: {also}"
-    yield f"{text}."
+        text = f"Changed after a result was seen: {'; '.join(changes)}"
+    if any(verdict["verdict"] != "holds" for verdict in verdicts):
+        yield f"{_AMENDED} {text}."
+    elif len(amended) == len(verdicts):
+        yield f"{text}."
+    else:
+        yield f"{text} (for: {'; '.join(map(_statement, amended))})."
 
 
 def _statement(verdict: JsonObject) -> str:
@@ -106,10 +99,13 @@ def _why(verdict: JsonObject) -> str:
 
 def _measured(verdict: JsonObject) -> str:
     """Return the measured values with their intervals, and the threshold at which a claim holds."""
-    value, control = verdict["value"], verdict["control"]
-    parts = ["no value" if value is None else with_interval(value, verdict["interval"])]
+    value, control, threshold = verdict["value"], verdict["control"], verdict["threshold"]
+    found = "no value" if value is None else with_interval(value, verdict["interval"])
+    parts = [f"{found} {verdict['place']}".strip()]
     if control and control["value"] is not None:
         parts.append(f"control: {with_interval(control['value'], control['interval'])}")
-    # where it fails is said elsewhere
-    parts.append(f"claimed: {verdict['threshold'].partition(';')[0]}")
+    else:
+        # where the claim fails matters for its control alone
+        threshold = threshold.partition(";")[0]
+    parts.append(f"claimed: {threshold}")
     return ", ".join(parts).replace("-", "\N{MINUS SIGN}")

@@ -528,8 +528,8 @@ def bar_ticks(
         names[1:-1] = [
             _as_power(value, name) for value, name in zip(between, names[1:-1], strict=True)
         ]
-    names[0] = f"$\\leq$ {names[0]}" if below else names[0]
-    names[-1] = f"$\\geq$ {names[-1]}" if beyond else names[-1]
+    names[0] = f"\N{LESS-THAN OR EQUAL TO}{names[0]}" if below else names[0]
+    names[-1] = f"\N{GREATER-THAN OR EQUAL TO}{names[-1]}" if beyond else names[-1]
     axis.set_major_formatter(FixedFormatter(names))
     axis.set_minor_locator(NullLocator())
 

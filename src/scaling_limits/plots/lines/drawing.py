@@ -132,12 +132,10 @@ class Lines(page.Drawing):
                     line.quantity,
                     rows,
                     self._colour(panel, line, value),
-                    claim,
+                    tracks.judging(self.figure.judged, panel, line),
                     line.style == "solid",
-                    None if claim is None else optima.located(claim, line.grid, value),
                 )
                 for line, value, rows in self.parts(panel)
-                for claim in [tracks.judging(self.figure.judged, panel, line)]
                 if value is not None and not line.across
             ]
             number = self._number(panel)

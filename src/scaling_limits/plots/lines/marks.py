@@ -25,9 +25,7 @@ STRIP_ROW = 0.07
 """Height of one row of a strip, in inches."""
 _STEP, _EDGE = 0.042, 0.03  # fractions of an axis: between marks at its ends, and from the end
 _JUDGED, _RING = "optimum (judged)", "optimum"
-_BARS = {"min": "within 10 % of the lowest", "max": "error within 10 % of the lowest"}
-"""Names of the range of nearly optimal x where the lowest or the highest value is best."""
-_STABLE = "edge of stability"
+_BAR, _STABLE = "loss or error within 10 % of the lowest", "edge of stability"
 _UNTRAINED = "nowhere better than chance"
 _Transformation = Callable[[ArrayLike], NDArray[np.float64]]
 _SCALES: dict[str, tuple[_Transformation, _Transformation]] = {
@@ -55,8 +53,7 @@ def is_tuned_without_hue(panel: Panel) -> bool:
 class Tuned:
     """A line over a hyperparameter: quantity, rows of the table, colour, and the claim that judges its optimum.
 
-    A line that is not `solid` is a control or another comparison. `located` is the interpolated optimum, if a claim has
-    located it.
+    A line that is not `solid` is a control or another comparison.
     """
 
     quantity: Quantity
@@ -64,7 +61,6 @@ class Tuned:
     colour: Colour
     claim: JsonObject | None
     solid: bool = True
-    located: float | None = None
 
 
 def optima(
@@ -72,8 +68,7 @@ def optima(
 ) -> Axes:
     """Ring the optimum of each line, and add a strip below the axes with a row for each line.
 
-    A row shows the optimum, interpolated if a claim has located it, a bar over all nearly optimal x, and where training
-    diverges. Rings of optima that no claim
+    A row shows the optimum, a bar over all nearly optimal x, and where training diverges. Rings of optima that no claim
     judges are grey. Rings of comparisons are smaller, with a hollow mark in the strip. If a claim asks for the largest
     x `within` a factor of the best value, this x is ringed. A line that is nowhere better than chance has no optimum
     but a dotted row.
@@ -88,7 +83,7 @@ def optima(
     Returns:
         The axes of the strip, which carry the ticks of x.
     """
-    height, bar = num_rows * row_height, _BARS[panel.best or "min"]
+    height = num_rows * row_height
     strip = ax.inset_axes((0.0, -height, 1.0, height), sharex=ax)
     strip.set(ylim=(num_rows - 0.4, -0.6), yticks=[], facecolor="0.96")
     strip.spines[["top", "left", "right"]].set_visible(False)
@@ -116,11 +111,10 @@ def optima(
         nearly = xs[lack <= (1 + NEARLY) * lack.min()]
         look: style.Look = {"color": line.colour, "solid_capstyle": "round"}
         if nearly.size > 1:
-            strip.plot(nearly[[0, -1]], [row] * 2, linewidth=2.4, alpha=0.4, label=bar, **look)
+            strip.plot(nearly[[0, -1]], [row] * 2, linewidth=2.4, alpha=0.4, label=_BAR, **look)
         fill = line.colour if line.solid else "white"
         mark: style.Look = {"marker": "o", "markersize": 2.6, "markerfacecolor": fill}
-        place = xs[at] if line.located is None else line.located
-        strip.plot([place], [row], label="_", **look, **mark)
+        strip.plot(xs[[at]], [row], label="_", **look, **mark)
     return strip
 
 
@@ -347,7 +341,7 @@ def legend(axes: Iterable[Axes]) -> dict[str, Artist]:
     entries: dict[str, Artist] = {
         _JUDGED: Line2D([], [], color="0.15", **style.RING),
         _RING: Line2D([], [], color=_GREY, **style.RING),
-        **dict.fromkeys(_BARS.values(), bar),
+        _BAR: bar,
         _STABLE: Line2D([], [], color="0.35", **tick),
         _UNTRAINED: Line2D([], [], color="0.35", linestyle=":", linewidth=1.0),
         style.DIVERGED: style.cross(),

@@ -20,7 +20,8 @@ NOT_RUN = "\N{EN DASH}"
 _DIVERGED = "\N{MULTIPLICATION SIGN}"
 _FRACTION = "fraction of training"
 _BOLD = "bold: better, by the 95 % interval over seeds"
-_UNRESOLVED = "nothing bold: no difference is resolved by the 95 % interval over seeds"
+_UNRESOLVED = "nothing bold: no best value is better than the next, by the 95 % interval over seeds"
+_ONE_SEED = "one seed: nothing bold"
 _PRINTED_BOLD = "bold in rows of the paper: as printed"
 _SPREAD = "( ): standard deviation over seeds"
 _PRINTED = "paper: with its own data and sizes"
@@ -172,7 +173,8 @@ def legend(entries: pd.DataFrame, *, compared: bool) -> dict[str, Artist]:
     if sum(map(is_bold, contents)) > sum(map(is_bold, printed)):
         marks[_BOLD] = Line2D([], [], linestyle="none")
     elif compared:
-        marks[_UNRESOLVED] = Line2D([], [], linestyle="none")
+        several = any("(" in entry for entry in contents)
+        marks[_UNRESOLVED if several else _ONE_SEED] = Line2D([], [], linestyle="none")
     if printed:
         marks[_PRINTED] = Line2D([], [], linestyle="none")
     if any(map(is_bold, printed)):
