@@ -220,3 +220,7 @@ def test_smaller_widths_and_rarer_decompositions_are_named_at_paper() -> None:
     assert "every 1 or 10 updates" in line(published("paper"), "second-order", "figS14")
     for preset in ("laptop", "full"):
         assert "preconditioners" not in line(published(preset), "second-order", "figS13")
+
+
+def test_landscapes_show_the_first_seed() -> None:
+    assert line(published("smoke"), "mupc", "figA20").endswith("first of 3 seeds.")

@@ -258,7 +258,7 @@ def _without_names(parts: Iterable[_Part], labels: Iterable[str]) -> list[_Part]
 
 
 def centre(plot: Plot) -> str:
-    """Return the statistic over seeds that a plot shows, as text."""
+    """Return what a plot shows of several seeds as text, such as `mean`."""
     return " or ".join(sorted(plot.centres))
 
 

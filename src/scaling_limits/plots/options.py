@@ -14,7 +14,7 @@ from pydantic import (
 from pydantic_core import PydanticKnownError
 
 from scaling_limits.errors import ConfigurationError
-from scaling_limits.figures.metrics import Centre, metric_info
+from scaling_limits.figures.metrics import metric_info
 from scaling_limits.figures.needs import Grids, Use, none_selected
 from scaling_limits.figures.quantities import Quantity
 from scaling_limits.figures.shapes import QUANTITY, SYMBOLS, Shape, misfits
@@ -60,8 +60,8 @@ class PlotOptions(Strict):
         return {self.kind}
 
     @property
-    def centres(self) -> set[Centre]:
-        """The statistics over seeds that it shows."""
+    def centres(self) -> set[str]:
+        """What it shows of several seeds, such as their mean."""
         return {"mean"}
 
     @classmethod

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, SerializeAsAny
 
-from scaling_limits.figures.metrics import Centre
 from scaling_limits.figures.needs import Grids, Use
 from scaling_limits.figures.quantities import Quantity
 from scaling_limits.figures.shapes import Shape
@@ -64,9 +63,9 @@ class Options(PlotOptions):
         return {self.kind}.union(*(plot.kinds for plot in self.plots))
 
     @property
-    def centres(self) -> set[Centre]:
+    def centres(self) -> set[str]:
         """The statistics over seeds that the plots show."""
-        return set[Centre]().union(*(plot.centres for plot in self.plots))
+        return set[str]().union(*(plot.centres for plot in self.plots))
 
     @classmethod
     def misfits(cls, plot: Written, path: Path) -> Iterator[MisplacedError]:

@@ -41,6 +41,11 @@ class Options(AlongOptions):
     panels: tuple[LandscapePanel, ...] = Field(min_length=1)
     limits: Limits = (-2.0, 2.0)
 
+    @property
+    def centres(self) -> set[str]:
+        """The first seed."""
+        return {"first"}
+
 
 def table(plot: Options, grids: GridResults) -> pd.DataFrame:
     """Return the curvatures and the path of inference of each landscape."""

@@ -299,7 +299,7 @@ class Options(PanelsOptions):
         return [grid for panel in self.panels for grid in panel.all_grids]
 
     @property
-    def centres(self) -> set[Centre]:
+    def centres(self) -> set[str]:
         """The statistics over seeds that the panels show."""
         return {panel.centre for panel in self.panels}
 
