@@ -57,22 +57,20 @@ def tally(outcomes: Iterable[Outcome]) -> str:
 def overall(outcomes: Sequence[Outcome]) -> Overall:
     """Return the overall outcome of a figure's claims (at least one).
 
-    A figure is inconclusive if fewer than half of its claims are decided; claims without data do not count.
+    A figure is reproduced if all claims hold, partly if some do, and not if some fail but none holds. If no claim is
+    decided, it is inconclusive, or its data are not available.
 
     >>> overall(["holds", "holds"]), overall(["holds", "fails"]), overall(["fails", "inconclusive"])
     ('reproduced', 'partly reproduced', 'not reproduced')
-    >>> overall(["holds", "inconclusive", "inconclusive"]), overall(["data not available"])
+    >>> overall(["inconclusive", "data not available"]), overall(["data not available"])
     ('inconclusive at this scale', 'data not available')
     """
-    known = [outcome for outcome in outcomes if outcome != "data not available"]
-    decided = [outcome for outcome in known if outcome in DECIDED]
-    if not known:
-        return "data not available"
-    if 2 * len(decided) < len(known):
-        return "inconclusive at this scale"
-    if "holds" not in decided:
+    if "holds" in outcomes:
+        return "reproduced" if set(outcomes) == {"holds"} else "partly reproduced"
+    if "fails" in outcomes:
         return "not reproduced"
-    return "reproduced" if set(outcomes) == {"holds"} else "partly reproduced"
+    unavailable = set(outcomes) == {"data not available"}
+    return "data not available" if unavailable else "inconclusive at this scale"
 
 
 def score(outcomes: Sequence[Outcome]) -> tuple[Overall, str]:
@@ -80,8 +78,8 @@ def score(outcomes: Sequence[Outcome]) -> tuple[Overall, str]:
 
     >>> score(["holds", "fails"])
     ('partly reproduced', '1 of 2 claims, 1 fails')
-    >>> score(["inconclusive", "inconclusive", "holds"])
-    ('inconclusive at this scale', '1 of 3 claims')
+    >>> score(["inconclusive", "inconclusive"])
+    ('inconclusive at this scale', '0 of 2 claims')
     """
     count = len(outcomes)
     text = f"{outcomes.count('holds')} of {count} claim{'s' if count > 1 else ''}"

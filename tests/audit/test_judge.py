@@ -77,7 +77,11 @@ def test_verdict_carries_the_claim_and_its_registration(tabulate, bowl_rows):
 def test_substitution(decide, tabulate, bowl_rows, names, expected):
     claim = IMPROVES | {"names_dataset": names}
     results = tabulate(bowl_rows(still))
-    assert decide(claim, results, substituted=True).verdict == expected
+    substituted = decide(claim, results, substituted=True)
+    assert substituted.verdict == expected
+    # what was found on the substitute is given, but does not decide
+    assert substituted.value == decide(claim, results, substituted=False).value
+    assert ("a substitute was used: the best training loss" in substituted.detail) == names
     assert decide(claim, results, substituted=False).verdict == "holds"
 
 

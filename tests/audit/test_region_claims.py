@@ -1,6 +1,5 @@
 """Bounds over regions of settings, and order by a ratio."""
 
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -131,7 +131,7 @@ def test_what_is_written_on_a_page(folder: Path) -> None:
         (("fails", "inconclusive"), "not reproduced \N{MIDDLE DOT} 0 of 2 claims, 1 fails"),
         (
             ("holds", "fails", *["inconclusive"] * 3),
-            "inconclusive at this scale \N{MIDDLE DOT} 1 of 5 claims, 1 fails",
+            "partly reproduced \N{MIDDLE DOT} 1 of 5 claims, 1 fails",
         ),
         (("holds", "data not available"), "partly reproduced \N{MIDDLE DOT} 1 of 2 claims"),
         (("diverged",), "inconclusive at this scale \N{MIDDLE DOT} 0 of 1 claim"),
@@ -191,7 +191,8 @@ def test_why_claims_do_not_hold_is_said_below_the_picture(folder: Path) -> None:
             "at most 1 octave; fails above 2).",
             "Inconclusive, as compared runs diverged: It rises.",
             "Inconclusive, as it is 0: It grows.",
-            "Not decided without the paper's dataset: The best rates do not depend on the width.",
+            "Not decided without the paper's dataset (in brackets: found here): The best rates do not "
+            "depend on the width (0.123 [0, 0.5], claimed: at most 1 octave).",
             "† Changed after a result was seen: seeds from 2 to 4.",
         ]
     )
@@ -222,13 +223,22 @@ def test_amended_claims_are_marked_or_named_below_the_picture(folder: Path) -> N
 
     seen = "Changed after a result was seen:"
     statement = VERDICT["statement"].rstrip(".")
-    # if all claims hold, none has a line of its own
+    # a single claim that holds has no line of its own
     assert lines(amended)[-1] == f"{seen} seeds from 2 to 4."
-    assert lines(amended, VERDICT)[-1] == f"{seen} seeds from 2 to 4 (for: {statement})."
     assert lines(amended, unsure)[-1] == f"† {seen} seeds from 2 to 4."
     assert f"Reproduced: {statement}†." in lines(amended, unsure)
     # more than two changes are only named
-    assert lines(amended, further)[-1] == f"{seen} seeds, sizes."
+    assert lines(amended, further)[-1] == f"† {seen} seeds, sizes."
+
+
+def test_claims_that_hold_are_named_with_numbers_if_they_allow_a_tolerance(folder: Path) -> None:
+    slope = VERDICT | {"statement": "It grows as N.", "threshold": "slope 1 ± 0.25"}
+    said = dataclasses.replace(FigureFolder.open(folder), verdicts=(VERDICT, slope))
+    (notes,) = said.page([(9.0, 2.0)])._bottom.texts
+    statement = VERDICT["statement"].rstrip(".")
+    assert " ".join(notes.get_text().split("\n")[len(NOTES) :]) == (
+        f"Reproduced: {statement}; It grows as N (0.123 [0, 0.5], claimed: slope 1 ± 0.25)."
+    )
 
 
 def test_a_bare_page_has_the_same_axes_and_no_words_around_them(folder: Path) -> None:

@@ -28,7 +28,7 @@ from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.plotting import page
 
 JUDGED, OPTIMUM = "optimum (judged)", "optimum"
-BAR, STABLE = "loss or error within 10 % of the lowest", "edge of stability"
+BAR, STABLE = "loss or error (1 − accuracy) within 10 % of the lowest", "edge of stability"
 LOST = "diverged (any seed)"
 RANGE = "min\N{EN DASH}max over seeds"
 FACTOR = 4**-0.1

@@ -29,7 +29,7 @@ from scaling_limits.plots import optima
 from scaling_limits.plots.lines import Panel, tracks
 from scaling_limits.plots.lines.headers import headers_of
 
-BAR, STABLE = "loss or error within 10 % of the lowest", "edge of stability"
+BAR, STABLE = "loss or error (1 − accuracy) within 10 % of the lowest", "edge of stability"
 LOST = "diverged (any seed)"
 STAYS: Located = [[8, 2**-4, 2**-5, 2**-3], [32, 2**-4, 2**-4.5, 2**-3.5]]
 MOVES: Located = [[8, 2**-4, 2**-5, 2**-3], [32, 2**-6, None, 2**-5]]

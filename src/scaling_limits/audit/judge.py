@@ -104,7 +104,7 @@ def _judge(
     claim: ClaimBase, results: Results, titles: Mapping[str, str], *, substituted: bool
 ) -> _Judged:
     if substituted and claim.names_dataset:
-        return _Judged("data not available", "the claim names a dataset, and a substitute was used")
+        return _on_substitute(claim, results)
     try:
         _require_sizes(claim, select(claim, results, claim.grids))
         measured = _measure(claim, results, claim.grids)
@@ -134,6 +134,17 @@ def _judge(
             return _Judged("inconclusive", detail, measured, "control", found)
         controls.append(f"; in the control '{grid}', {control.detail}")
     return _Judged("holds", measured.detail + "".join(controls), measured)
+
+
+def _on_substitute(claim: ClaimBase, results: Results) -> _Judged:
+    """Measure a claim on a substitute for its dataset, which does not decide it."""
+    detail = "the claim names a dataset, and a substitute was used"
+    try:
+        _require_sizes(claim, select(claim, results, claim.grids))
+        measured = _measure(claim, results, claim.grids)
+    except UndecidedError:
+        return _Judged("data not available", detail)
+    return _Judged("data not available", f"{detail}: {measured.detail}", measured)
 
 
 def _ends(measured: Measurement) -> tuple[float | None, float | None] | None:

@@ -23,15 +23,15 @@ _MOST_CHANGES = 2  # most changes to be stated; of more, only what was changed i
 
 
 def reasons(verdicts: Sequence[JsonObject]) -> Iterator[str]:
-    """Yield the lines on the claims of a figure, unless all hold, and one on those that were amended.
+    """Yield the lines on the claims of a figure, and one on those that were amended.
 
     A claim that fails is followed by its clause, which says what was found and why, or else by what was found; a single
     claim is not stated, as the picture is about it. Undecided claims are listed below their reason, with what was
     found.
     """
     undecided: dict[str, list[str]] = {}
-    holding = [_marked(verdict) for verdict in verdicts if verdict["verdict"] == "holds"]
-    if 0 < len(holding) < len(verdicts):
+    holding = [_held(verdict) for verdict in verdicts if verdict["verdict"] == "holds"]
+    if holding and len(verdicts) > 1:
         yield f"Reproduced: {'; '.join(holding)}."
     for verdict in verdicts:
         if verdict["verdict"] == "fails":
@@ -42,11 +42,10 @@ def reasons(verdicts: Sequence[JsonObject]) -> Iterator[str]:
                 found = f"{_DASH}{clause}" if clause else f" ({_measured(verdict)})"
                 yield f"Not reproduced: {_marked(verdict)}{found}."
         elif verdict["verdict"] == "inconclusive":
-            measured = "" if verdict["value"] is None else f" ({_measured(verdict)})"
-            claims = undecided.setdefault(f"Inconclusive, as {_why(verdict)}", [])
-            claims.append(_marked(verdict) + measured)
-    lacking = [_marked(v) for v in verdicts if v["verdict"] == "data not available"]
-    undecided |= {"Not decided without the paper's dataset": lacking} if lacking else {}
+            undecided.setdefault(f"Inconclusive, as {_why(verdict)}", []).append(_open(verdict))
+    lacking = [_open(verdict) for verdict in verdicts if verdict["verdict"] == "data not available"]
+    if lacking:
+        undecided["Not decided without the paper's dataset (in brackets: found here)"] = lacking
     for reason, claims in undecided.items():
         if len(claims) == 1:
             yield f"{reason}: {claims[0]}."
@@ -57,7 +56,7 @@ def reasons(verdicts: Sequence[JsonObject]) -> Iterator[str]:
 
 
 def _amended(verdicts: Sequence[JsonObject]) -> Iterator[str]:
-    """Yield what was changed after a result was seen, for the claims with a mark or, if all claims hold, for these."""
+    """Yield what was changed after a result was seen, for the claims with a mark."""
     amended = [verdict for verdict in verdicts if verdict["changed"]]
     if not amended:
         return
@@ -67,12 +66,7 @@ def _amended(verdicts: Sequence[JsonObject]) -> Iterator[str]:
         text = f"Changed after a result was seen: {', '.join(changes)}"
     else:
         text = f"Changed after a result was seen: {'; '.join(changes)}"
-    if any(verdict["verdict"] != "holds" for verdict in verdicts):
-        yield f"{_AMENDED} {text}."
-    elif len(amended) == len(verdicts):
-        yield f"{text}."
-    else:
-        yield f"{text} (for: {'; '.join(map(_statement, amended))})."
+    yield f"{_AMENDED} {text}." if len(verdicts) > 1 else f"{text}."
 
 
 def _statement(verdict: JsonObject) -> str:
@@ -84,6 +78,17 @@ def _statement(verdict: JsonObject) -> str:
 def _marked(verdict: JsonObject) -> str:
     """Return the claim's statement, with a mark if the claim was amended."""
     return _statement(verdict) + (_AMENDED if verdict["changed"] else "")
+
+
+def _held(verdict: JsonObject) -> str:
+    """Return a claim that holds, with what was measured if it allows a tolerance."""
+    return _open(verdict) if "\N{PLUS-MINUS SIGN}" in verdict["threshold"] else _marked(verdict)
+
+
+def _open(verdict: JsonObject) -> str:
+    """Return a claim with what was measured, if anything."""
+    measured = "" if verdict["value"] is None else f" ({_measured(verdict)})"
+    return _marked(verdict) + measured
 
 
 def _why(verdict: JsonObject) -> str:

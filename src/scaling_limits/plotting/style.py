@@ -48,7 +48,7 @@ _SETTINGS: Look = {
     "axes.titlesize": NORMAL,
     "axes.labelsize": NORMAL,
     "axes.linewidth": 0.6,
-    "axes.titlepad": 3.0,
+    "axes.titlepad": 5.0,
     "axes.labelpad": 2.0,
     "xtick.labelsize": SMALL,
     "ytick.labelsize": SMALL,

@@ -25,7 +25,10 @@ STRIP_ROW = 0.07
 """Height of one row of a strip, in inches."""
 _STEP, _EDGE = 0.042, 0.03  # fractions of an axis: between marks at its ends, and from the end
 _JUDGED, _RING = "optimum (judged)", "optimum"
-_BAR, _STABLE = "loss or error within 10 % of the lowest", "edge of stability"
+_BAR, _STABLE = (
+    "loss or error (1 \N{MINUS SIGN} accuracy) within 10 % of the lowest",
+    "edge of stability",
+)
 _UNTRAINED = "nowhere better than chance"
 _Transformation = Callable[[ArrayLike], NDArray[np.float64]]
 _SCALES: dict[str, tuple[_Transformation, _Transformation]] = {
