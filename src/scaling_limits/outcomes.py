@@ -57,8 +57,8 @@ def tally(outcomes: Iterable[Outcome]) -> str:
 def overall(outcomes: Sequence[Outcome]) -> Overall:
     """Return the overall outcome of a figure's claims (at least one).
 
-    A figure is reproduced if all claims hold, partly if some do, and not if some fail but none holds. If no claim is
-    decided, it is inconclusive, or its data are not available.
+    A figure is reproduced if all claims hold, partly if some do, and not if none does and at least half of them fail.
+    Otherwise it is inconclusive, or its data are not available.
 
     >>> overall(["holds", "holds"]), overall(["holds", "fails"]), overall(["fails", "inconclusive"])
     ('reproduced', 'partly reproduced', 'not reproduced')
@@ -67,7 +67,7 @@ def overall(outcomes: Sequence[Outcome]) -> Overall:
     """
     if "holds" in outcomes:
         return "reproduced" if set(outcomes) == {"holds"} else "partly reproduced"
-    if "fails" in outcomes:
+    if 2 * outcomes.count("fails") >= len(outcomes):
         return "not reproduced"
     unavailable = set(outcomes) == {"data not available"}
     return "data not available" if unavailable else "inconclusive at this scale"

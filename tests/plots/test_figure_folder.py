@@ -191,7 +191,7 @@ def test_why_claims_do_not_hold_is_said_below_the_picture(folder: Path) -> None:
             "at most 1 octave; fails above 2).",
             "Inconclusive, as compared runs diverged: It rises.",
             "Inconclusive, as it is 0: It grows.",
-            "Not decided without the paper's dataset (in brackets: found here): The best rates do not "
+            "Not decided without the paper's dataset (numbers: found here): The best rates do not "
             "depend on the width (0.123 [0, 0.5], claimed: at most 1 octave).",
             "† Changed after a result was seen: seeds from 2 to 4.",
         ]

@@ -45,7 +45,7 @@ def reasons(verdicts: Sequence[JsonObject]) -> Iterator[str]:
             undecided.setdefault(f"Inconclusive, as {_why(verdict)}", []).append(_open(verdict))
     lacking = [_open(verdict) for verdict in verdicts if verdict["verdict"] == "data not available"]
     if lacking:
-        undecided["Not decided without the paper's dataset (in brackets: found here)"] = lacking
+        undecided["Not decided without the paper's dataset (numbers: found here)"] = lacking
     for reason, claims in undecided.items():
         if len(claims) == 1:
             yield f"{reason}: {claims[0]}."
