@@ -94,7 +94,7 @@ def test_a_changed_rule_needs_an_amendment(tmp_path: Path, change: dict) -> None
 def amended(digest: str) -> Amendment:
     paper, figure, claim, preset = KEY
     fields = {
-        "settings": ("rule",),
+        "kinds": ("rule",),
         "changed": ("the bound",),
         "before": "holds",
         "why": "It was too wide.",

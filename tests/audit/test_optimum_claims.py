@@ -151,9 +151,9 @@ class TestOptimumStays:
         assert -0.1 < verdict.interval[0] < verdict.value < verdict.interval[1] < 0.1
         assert (
             verdict.threshold
-            == "shift of at most 1 octave, 0.25 octaves a doubling; fails above 1 octave"
+            == "shift of at most 0.75 octaves (0.25 a doubling); fails above 1 octave"
         )
-        assert "octaves from width 32 to 256; allowed 0.75 octaves over 3" in verdict.detail
+        assert "octaves from width 32 to 256; allowed 0.75 octaves (0.25" in verdict.detail
         assert (
             "; in the control 'control', the best learning rate moves by -2.99 [-3.0"
             in verdict.detail

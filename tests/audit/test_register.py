@@ -17,7 +17,7 @@ FAILURE = {**CLAIM, "clause": "it is known", "text": "known", "checked": True}
 AMENDMENT = {
     **CLAIM,
     "commits": ["abc1234"],
-    "settings": ["sizes", "seeds"],
+    "kinds": ["sizes", "seeds"],
     "changed": ["seeds from 2 to 4", "widths to 512"],
     "before": "inconclusive",
     "measured": "0.5 octaves [-1, 2]",

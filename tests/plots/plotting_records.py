@@ -51,7 +51,7 @@ VERDICT: dict[str, Any] = {
     "place": "",
     "control": None,
     "changed": [],
-    "changes": [],
+    "kinds": [],
 }
 NOTES = ["Scale (smoke): $N$ = 8\N{EN DASH}32 (paper: 64\N{EN DASH}512), mean of 2 seeds."]
 IDENTITY = "Innocenti, Achour & Buckley 2025 \N{MIDDLE DOT} Figure 5"

@@ -168,8 +168,8 @@ def test_why_claims_do_not_hold_is_said_below_the_picture(folder: Path) -> None:
         | {"statement": "It falls.", "reason": "control", "control": control}
         | {"threshold": "at most 1 octave; fails above 2"},
         unsure
-        | {"statement": "It moves.", "clause": "one seed diverges", "changed": ["seeds"]}
-        | {"changes": ["seeds from 2 to 4"], "place": "at width 8"},
+        | {"statement": "It moves.", "clause": "one seed diverges", "kinds": ["seeds"]}
+        | {"changed": ["seeds from 2 to 4"], "place": "at width 8"},
         unsure | {"statement": "It rises.", "reason": "divergence", "value": None},
         unsure | {"statement": "It grows.", "reason": "values", "value": None, "detail": "it is 0"},
         VERDICT | {"verdict": "data not available"},
@@ -209,11 +209,11 @@ def test_claims_without_values_are_named_below_their_reason(folder: Path) -> Non
 
 
 def test_amended_claims_are_marked_or_named_below_the_picture(folder: Path) -> None:
-    amended = VERDICT | {"verdict": "holds", "changed": ["seeds"], "changes": ["seeds from 2 to 4"]}
+    amended = VERDICT | {"verdict": "holds", "kinds": ["seeds"], "changed": ["seeds from 2 to 4"]}
     unsure = amended | {"verdict": "inconclusive", "reason": "interval"}
     further = amended | {
-        "changed": ["sizes", "seeds"],
-        "changes": ["widths to 64", "seeds from 2 to 8"],
+        "kinds": ["sizes", "seeds"],
+        "changed": ["widths to 64", "seeds from 2 to 8"],
     }
 
     def lines(*verdicts: dict[str, Any]) -> list[str]:
@@ -223,8 +223,9 @@ def test_amended_claims_are_marked_or_named_below_the_picture(folder: Path) -> N
 
     seen = "Changed after a result was seen:"
     statement = VERDICT["statement"].rstrip(".")
-    # a single claim that holds has no line of its own
+    # a single claim that holds has no line of its own, and thus no mark
     assert lines(amended)[-1] == f"{seen} seeds from 2 to 4."
+    assert lines(unsure)[-1] == f"† {seen} seeds from 2 to 4."
     assert lines(amended, unsure)[-1] == f"† {seen} seeds from 2 to 4."
     assert f"Reproduced: {statement}†." in lines(amended, unsure)
     # more than two changes are only named

@@ -122,7 +122,7 @@ def test_the_paper_s_values_stand_below_those_of_the_same_headings(tmp_path: Pat
     assert {place[0] for place in written(tmp_path / "b", BOTH, paper=other)} == {"8", "16"}
 
 
-def test_the_paper_s_other_rows_and_columns_are_added_if_it_has_all_of_these(
+def test_the_paper_s_other_rows_are_added_and_its_columns_if_it_has_all_of_these(
     tmp_path: Path,
 ) -> None:
     columns = ["K-FAC, SP", "K-FAC, muP - SP", "SGD, SP"]
@@ -141,19 +141,25 @@ def test_the_paper_s_other_rows_and_columns_are_added_if_it_has_all_of_these(
     assert {place[2:] for place in found} == {("K-FAC", "SP"), ("K-FAC", "muP - SP")}
 
 
-def test_bold_entries_of_the_paper_are_explained_separately() -> None:
+def test_bold_entries_and_their_absence_are_explained() -> None:
     index = pd.MultiIndex.from_tuples([("8", "here"), ("8", "paper")])
-    table = pd.DataFrame([["1"], ["**2**"]], index=index)
-    own = "paper: with its own data and sizes"
-    assert list(legend(table, compared=False)) == [own, "bold in rows of the paper: as printed"]
-    unresolved, *_ = legend(table, compared=True)
-    assert unresolved == "one seed: nothing bold"
-    table.iloc[0, 0] = "**1**"
-    assert list(legend(table, compared=True)) == [
-        "bold: better, by the 95 % interval over seeds",
-        own,
-        "bold in rows of the paper: as printed",
+    own, printed = "paper: with its own data and sizes", "bold in rows of the paper: as printed"
+    spread = "( ): standard deviation over seeds"
+
+    def explained(here: str, *entries: dict[str, str], **options: Any) -> list[str]:
+        table = pd.DataFrame([[here], ["**2 (1)**"]], index=index)
+        return list(legend(table, PlotOptions.model_validate(said(*entries, **options))))
+
+    assert explained("1", SP) == [own, printed]
+    assert explained("1") == ["one seed: nothing bold", own, printed]
+    by_interval = "by the 95 % interval over seeds"
+    assert explained("1 (1)") == [
+        f"nothing bold: no difference is resolved {by_interval}",
+        *(own, printed, spread),
     ]
+    unresolved = f"nothing bold: no best value is better than the next, {by_interval}"
+    assert explained("1 (1)", SP, compared="rows", best="max")[0] == unresolved
+    assert explained("**1**") == [f"bold: better, {by_interval}", own, printed]
 
 
 def test_rows_of_the_paper_are_whole() -> None:
@@ -278,8 +284,6 @@ def test_a_picture_has_every_heading_once_and_no_overlaps(picture: Drawn) -> Non
     assert at["K-FAC"] == pytest.approx((at["SP"] + at["muP - SP"]) / 2, abs=5)
     rules = [line for line in ax.lines if line.get_ydata()[0] == 1]
     assert [len(rules), rules[0].get_xdata()[0] < at["SP"]] == [2, True]
-    unresolved = (
-        "nothing bold: no best value is better than the next, by the 95 % interval over seeds"
-    )
+    unresolved = "nothing bold: no difference is resolved by the 95 % interval over seeds"
     spread = "( ): standard deviation over seeds"
     assert {"diverged (any seed)", spread, unresolved} == set(picture.legend)

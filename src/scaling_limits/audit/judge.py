@@ -79,8 +79,8 @@ def judge(
                 registered=failure.whole_text if failure else None,
                 clause=failure.whole_clause if failure else None,
                 amended=amendment.text if amendment else None,
-                changed=amendment.settings if amendment else (),
-                changes=amendment.changed if amendment else (),
+                changed=amendment.changed if amendment else (),
+                kinds=amendment.kinds if amendment else (),
                 grids_tried=amendment.grids_tried if amendment else 1,
             )
         )

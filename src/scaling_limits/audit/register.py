@@ -50,7 +50,7 @@ class RegisteredFailure(Entry):
         )
 
 
-Changed = Literal[
+KindOfChange = Literal[
     "rule",
     "scope",
     "control",
@@ -62,19 +62,19 @@ Changed = Literal[
     "test samples",
     "seeds",
 ]
-"""What an amendment changed."""
+"""What an amendment changed, in a word."""
 
 
 class Amendment(Entry):
     """A claim whose grids, control, seeds or rule changed after a result was known.
 
-    `settings` names what was changed, as it is drawn on pictures; `changed` has one line for each change, in order.
+    `kinds` names what was changed; `changed` has one line for each change, in order.
     `before` is the verdict before the first change, and `measured` the numbers at that time. `digest` is the amended
     claim's digest, or `removed`, once the claim has been locked (`lock`).
     """
 
     commits: tuple[str, ...] = ()
-    settings: Annotated[tuple[Changed, ...], Field(min_length=1)]
+    kinds: Annotated[tuple[KindOfChange, ...], Field(min_length=1)]
     changed: Annotated[tuple[str, ...], Field(min_length=1)]
     before: Outcome | Literal["not recorded"]
     measured: str | None = None

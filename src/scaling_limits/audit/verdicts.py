@@ -24,8 +24,8 @@ class Verdict(Strict):
     the settings of a value that is one of several. `reason` is null unless the claim is inconclusive, and `control`
     unless a control is the reason. `power`, the fraction of records simulated as recorded that hold, is null unless the
     claim holds. `registered` is the text of a registered failure and `clause` its short form. `amended` is the text of
-    an amendment, `changed` names what was changed and `changes` states it, and `grids_tried` is the number of settings
-    with which the claim was judged.
+    an amendment with the lines `changed` and their `kinds`, and `grids_tried` is the number of settings with which the
+    claim was judged.
     """
 
     paper: str
@@ -46,7 +46,7 @@ class Verdict(Strict):
     clause: str | None = None
     amended: str | None = None
     changed: tuple[str, ...] = ()
-    changes: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
     grids_tried: int = 1
 
 

@@ -308,7 +308,7 @@ def _upper_end(octaves: np.ndarray, values: np.ndarray, allowed: float) -> np.nd
 def neighbours(rates: np.ndarray, best: int) -> Iterator[tuple[str, range, bool]]:
     """Yield each side of the best rate.
 
-    Exponents, which may be zero or negative, are one octave apart if they are neighbours.
+    Values that are not all positive, such as exponents, count as one octave apart if they are neighbours.
 
     Yields:
         The name of the side, the points up to one octave away, and whether they reach an octave.

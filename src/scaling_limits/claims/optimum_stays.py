@@ -49,17 +49,14 @@ class Claim(OptimumClaim):
             unclear = [widest]
         # among equal shifts, report the largest size
         far = max(moved or unclear or [widest], key=lambda s: (abs(s.value), s.sizes[1]))
-        threshold = f"at most {octaves(self.max_shift)}"
+        threshold = f"at most {octaves(max_over_range)}"
         if max_over_range < self.max_shift:
-            threshold += (
-                f", {setting(QUARTER)} octaves a doubling; fails above {octaves(self.max_shift)}"
-            )
+            threshold += f" ({setting(QUARTER)} a doubling); fails above {octaves(self.max_shift)}"
         reason = f" ({far.reason})" if far.reason and far in unclear else ""
         return Measurement(
             holds=False if moved else None if unclear else True,
             value=far.value,
             interval=far.interval,
             threshold=f"shift of {threshold}",
-            detail=f"{far.detail}{reason}; allowed {octaves(max_over_range)} "
-            f"over {setting(widest.doublings)} doubling{'' if widest.doublings == 1 else 's'}",
+            detail=f"{far.detail}{reason}; allowed {threshold.removeprefix('at most ')}",
         )

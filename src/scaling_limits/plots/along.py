@@ -1,5 +1,4 @@
-"""Drawings arranged in rows: one row for each panel, or for neighbouring controls, and in it one drawing for each value
-of the panel's column `along`."""
+"""Drawings in rows: for each panel, one drawing for each value of its column `along`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, TypeVar, cast

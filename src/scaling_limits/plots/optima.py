@@ -304,7 +304,8 @@ def _last_size(tracks: Sequence[Track]) -> float:
 def _claimed_ranges(tracks: Sequence[Track]) -> dict[Shifts, float]:
     """Return the claimed ranges of shifts in a column, each with the largest size to which it applies.
 
-    There are none if claims differ about tracks up to the same size, or about tracks that start at different optima.
+    There are none if claims differ about tracks up to the same size, or about tracks that start at different optima. A
+    range that all claims share starts at the first of these tracks.
     """
     ranges: dict[Shifts, float] = {}
     for track in tracks:
@@ -312,8 +313,8 @@ def _claimed_ranges(tracks: Sequence[Track]) -> dict[Shifts, float]:
             last = _last_size([track])
             ranges[track.claimed] = max(last, ranges.get(track.claimed, last))
     starts = {tuple(track.points[0][:2]) for track in tracks if track.claimed is not None}
-    nested = len(starts) == 1 and len(set(ranges.values())) == len(ranges)
-    return ranges if len(ranges) == 1 or nested else {}
+    comparable = len(starts) == 1 and len(set(ranges.values())) == len(ranges)
+    return ranges if len(ranges) == 1 or comparable else {}
 
 
 def _ticks(ax: Axes, limits: tuple[float, float], scale: Scale | None) -> None:

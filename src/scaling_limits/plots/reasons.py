@@ -18,7 +18,6 @@ _DETAILED: tuple[Reason, ...] = ("values", "sizes")
 """Reasons for which the verdict's detail says more."""
 _AMENDED = "\N{DAGGER}"
 """Mark of claims whose settings or rule were changed after a result was seen."""
-_DASH = " \N{EN DASH} "
 _MOST_CHANGES = 2  # most changes to be stated; of more, only what was changed is named
 
 
@@ -29,44 +28,48 @@ def reasons(verdicts: Sequence[JsonObject]) -> Iterator[str]:
     claim is not stated, as the picture is about it. Undecided claims are listed below their reason, with what was
     found.
     """
-    undecided: dict[str, list[str]] = {}
+    lines = list(_of_claims(verdicts))
+    yield from lines
+    amended = [verdict for verdict in verdicts if verdict["changed"]]
+    if not amended:
+        return
+    changes = list(dict.fromkeys(line for verdict in amended for line in verdict["changed"]))
+    if len(changes) > _MOST_CHANGES:
+        kinds = dict.fromkeys(kind for verdict in amended for kind in verdict["kinds"])
+        changes = [", ".join(kinds)]
+    # a single claim that is not stated has no mark
+    mark = f"{_AMENDED} " if any(_AMENDED in line for line in lines) else ""
+    yield f"{mark}Changed after a result was seen: {'; '.join(changes)}."
+
+
+def _of_claims(verdicts: Sequence[JsonObject]) -> Iterator[str]:
+    """Yield the lines on the claims, by their verdicts."""
     holding = [_held(verdict) for verdict in verdicts if verdict["verdict"] == "holds"]
     if holding and len(verdicts) > 1:
         yield f"Reproduced: {'; '.join(holding)}."
+    undecided: dict[str, list[str]] = {}
     for verdict in verdicts:
         if verdict["verdict"] == "fails":
             clause = verdict["clause"].rstrip(".") if verdict["clause"] else ""
             if clause and len(verdicts) == 1:
                 yield f"Not reproduced: {clause}."
+            elif clause:
+                yield f"Not reproduced: {_marked(verdict)} \N{EN DASH} {clause}."
             else:
-                found = f"{_DASH}{clause}" if clause else f" ({_measured(verdict)})"
-                yield f"Not reproduced: {_marked(verdict)}{found}."
+                yield f"Not reproduced: {_marked(verdict)} ({_measured(verdict)})."
         elif verdict["verdict"] == "inconclusive":
             undecided.setdefault(f"Inconclusive, as {_why(verdict)}", []).append(_open(verdict))
-    lacking = [_open(verdict) for verdict in verdicts if verdict["verdict"] == "data not available"]
+    lacking = [verdict for verdict in verdicts if verdict["verdict"] == "data not available"]
     if lacking:
-        undecided["Not decided without the paper's dataset (numbers: found here)"] = lacking
+        measured = any(verdict["value"] is not None for verdict in lacking)
+        numbers = " (numbers: found here)" if measured else ""
+        undecided[f"Not decided without the paper's dataset{numbers}"] = list(map(_open, lacking))
     for reason, claims in undecided.items():
         if len(claims) == 1:
             yield f"{reason}: {claims[0]}."
         else:
             yield f"{reason}:"
             yield from (f"\N{BULLET} {claim}" for claim in claims)
-    yield from _amended(verdicts)
-
-
-def _amended(verdicts: Sequence[JsonObject]) -> Iterator[str]:
-    """Yield what was changed after a result was seen, for the claims with a mark."""
-    amended = [verdict for verdict in verdicts if verdict["changed"]]
-    if not amended:
-        return
-    changes = list(dict.fromkeys(change for verdict in amended for change in verdict["changes"]))
-    if len(changes) > _MOST_CHANGES:
-        changes = list(dict.fromkeys(what for verdict in amended for what in verdict["changed"]))
-        text = f"Changed after a result was seen: {', '.join(changes)}"
-    else:
-        text = f"Changed after a result was seen: {'; '.join(changes)}"
-    yield f"{_AMENDED} {text}." if len(verdicts) > 1 else f"{text}."
 
 
 def _statement(verdict: JsonObject) -> str:
@@ -81,7 +84,7 @@ def _marked(verdict: JsonObject) -> str:
 
 
 def _held(verdict: JsonObject) -> str:
-    """Return a claim that holds, with what was measured if it allows a tolerance."""
+    """Return a claim that holds, with what was measured if its threshold is a range about a value."""
     return _open(verdict) if "\N{PLUS-MINUS SIGN}" in verdict["threshold"] else _marked(verdict)
 
 
@@ -110,7 +113,7 @@ def _measured(verdict: JsonObject) -> str:
     if control and control["value"] is not None:
         parts.append(f"control: {with_interval(control['value'], control['interval'])}")
     else:
-        # where the claim fails matters for its control alone
+        # beyond which a claim fails, but not where it holds
         threshold = threshold.partition(";")[0]
     parts.append(f"claimed: {threshold}")
     return ", ".join(parts).replace("-", "\N{MINUS SIGN}")

@@ -148,7 +148,10 @@ class Page:
         self._parts.set_height_ratios(heights)
 
     def unexplained(self, blocks: Iterable["Block"]) -> list["Block"]:
-        """Return the blocks of a legend without what earlier legends explain, and remember their entries."""
+        """Return the blocks of a legend without what earlier legends explain, and remember their entries.
+
+        A block with a title is kept whole unless all of its entries are known.
+        """
         left = []
         for block in blocks:
             looks = {label: (block.title, label, _look(a)) for label, a in block.entries.items()}

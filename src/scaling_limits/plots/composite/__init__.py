@@ -64,7 +64,7 @@ class Options(PlotOptions):
 
     @property
     def centres(self) -> set[str]:
-        """The statistics over seeds that the plots show."""
+        """What the plots show of several seeds."""
         return set[str]().union(*(plot.centres for plot in self.plots))
 
     @classmethod

@@ -143,7 +143,7 @@ class Lines(page.Drawing):
             num_rows = self._strip_rows[number // self.columns]
             self._strips[number] = marks.optima(ax, panel, tuned, num_rows, row_height)
             return
-        if marks.is_tuned_without_hue(panel):
+        if marks.has_optima(panel):
             for line, _, rows in self.parts(panel):
                 marks.ring(ax, panel, rows, line.quantity)
         # a run that diverged at one step stays diverged

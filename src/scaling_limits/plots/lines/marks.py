@@ -25,10 +25,10 @@ STRIP_ROW = 0.07
 """Height of one row of a strip, in inches."""
 _STEP, _EDGE = 0.042, 0.03  # fractions of an axis: between marks at its ends, and from the end
 _JUDGED, _RING = "optimum (judged)", "optimum"
-_BAR, _STABLE = (
-    "loss or error (1 \N{MINUS SIGN} accuracy) within 10 % of the lowest",
-    "edge of stability",
-)
+_WITHIN, _STABLE = "within 10 % of the lowest", "edge of stability"
+_ERROR = "error (1 \N{MINUS SIGN} accuracy)"
+_BARS = {"min": _WITHIN, "max": f"{_ERROR} {_WITHIN}"}
+"""Names of the range of nearly optimal x where the lowest or the highest value is best."""
 _UNTRAINED = "nowhere better than chance"
 _Transformation = Callable[[ArrayLike], NDArray[np.float64]]
 _SCALES: dict[str, tuple[_Transformation, _Transformation]] = {
@@ -42,14 +42,14 @@ _GREY = "0.55"
 _NAMES_APART = 0.08  # smallest distance of names of guide lines, as a fraction of the values' range
 
 
+def has_optima(panel: Panel) -> bool:
+    """Return whether x is a hyperparameter with an optimum for each line."""
+    return panel.best is not None and panel.x not in (*SIZES, *AXES)
+
+
 def is_tuned(panel: Panel) -> bool:
     """Return whether x is a hyperparameter with an optimum for each value of the hue."""
-    return panel.best is not None and panel.hue is not None and panel.x not in (*SIZES, *AXES)
-
-
-def is_tuned_without_hue(panel: Panel) -> bool:
-    """Return whether x is a hyperparameter with an optimum for each line."""
-    return panel.best is not None and panel.hue is None and panel.x not in (*SIZES, *AXES)
+    return has_optima(panel) and panel.hue is not None
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def optima(
     Returns:
         The axes of the strip, which carry the ticks of x.
     """
-    height = num_rows * row_height
+    height, bar = num_rows * row_height, _BARS[panel.best or "min"]
     strip = ax.inset_axes((0.0, -height, 1.0, height), sharex=ax)
     strip.set(ylim=(num_rows - 0.4, -0.6), yticks=[], facecolor="0.96")
     strip.spines[["top", "left", "right"]].set_visible(False)
@@ -114,7 +114,7 @@ def optima(
         nearly = xs[lack <= (1 + NEARLY) * lack.min()]
         look: style.Look = {"color": line.colour, "solid_capstyle": "round"}
         if nearly.size > 1:
-            strip.plot(nearly[[0, -1]], [row] * 2, linewidth=2.4, alpha=0.4, label=_BAR, **look)
+            strip.plot(nearly[[0, -1]], [row] * 2, linewidth=2.4, alpha=0.4, label=bar, **look)
         fill = line.colour if line.solid else "white"
         mark: style.Look = {"marker": "o", "markersize": 2.6, "markerfacecolor": fill}
         strip.plot(xs[[at]], [row], label="_", **look, **mark)
@@ -341,10 +341,14 @@ def legend(axes: Iterable[Axes]) -> dict[str, Artist]:
     tick: style.Look = {"marker": "|", "markersize": 4.5, "linestyle": "none"}
     dot: style.Look = {"marker": "o", "markersize": 2.6, "markerfacecolor": "0.35"}
     bar = Line2D([], [], color="0.75", linewidth=2.4, markeredgecolor="0.35", **dot)
+    bars = {name: bar for name in _BARS.values() if name in labels}
+    if len(bars) > 1:
+        bars = {f"loss or {_ERROR} {_WITHIN}": bar}
+        labels |= set(bars)
     entries: dict[str, Artist] = {
         _JUDGED: Line2D([], [], color="0.15", **style.RING),
         _RING: Line2D([], [], color=_GREY, **style.RING),
-        _BAR: bar,
+        **bars,
         _STABLE: Line2D([], [], color="0.35", **tick),
         _UNTRAINED: Line2D([], [], color="0.35", linestyle=":", linewidth=1.0),
         style.DIVERGED: style.cross(),

@@ -198,6 +198,4 @@ def draw(figure: FigureFolder[Options], table: pd.DataFrame) -> Figure:
     from scaling_limits.plots.typeset import typeset
 
     entries = text(figure, table)
-    plot = figure.plot
-    compared = plot.compared is not None or any(entry.minus for entry in plot.entries)
-    return typeset(figure, entries.replace("", NOT_RUN), legend(entries, compared=compared))
+    return typeset(figure, entries.replace("", NOT_RUN), legend(entries, figure.plot))

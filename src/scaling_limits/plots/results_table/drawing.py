@@ -20,7 +20,8 @@ NOT_RUN = "\N{EN DASH}"
 _DIVERGED = "\N{MULTIPLICATION SIGN}"
 _FRACTION = "fraction of training"
 _BOLD = "bold: better, by the 95 % interval over seeds"
-_UNRESOLVED = "nothing bold: no best value is better than the next, by the 95 % interval over seeds"
+_NO_DIFFERENCE = "nothing bold: no difference is resolved by the 95 % interval over seeds"
+_NO_BEST = "nothing bold: no best value is better than the next, by the 95 % interval over seeds"
 _ONE_SEED = "one seed: nothing bold"
 _PRINTED_BOLD = "bold in rows of the paper: as printed"
 _SPREAD = "( ): standard deviation over seeds"
@@ -160,30 +161,26 @@ def _typeset(value: str) -> str:
     return value.replace("-", "\N{MINUS SIGN}")
 
 
-def legend(entries: pd.DataFrame, *, compared: bool) -> dict[str, Artist]:
-    """Return the legend entries for the marks that occur in a table of results.
-
-    Args:
-        entries: the table as text.
-        compared: whether resolved differences are bold.
-    """
-    contents = entries.to_numpy().ravel().tolist()
-    printed = entries[entries.index.get_level_values(-1) == "paper"].to_numpy().ravel().tolist()
-    marks: dict[str, Artist] = {}
-    if sum(map(is_bold, contents)) > sum(map(is_bold, printed)):
-        marks[_BOLD] = Line2D([], [], linestyle="none")
-    elif compared:
-        several = any("(" in entry for entry in contents)
-        marks[_UNRESOLVED if several else _ONE_SEED] = Line2D([], [], linestyle="none")
+def legend(entries: pd.DataFrame, plot: Options) -> dict[str, Artist]:
+    """Return the legend entries for the marks that occur in a table of results, or for the absence of bold entries."""
+    is_printed = entries.index.get_level_values(-1) == "paper"
+    printed = entries[is_printed].to_numpy().ravel().tolist()
+    own = entries[~is_printed].to_numpy().ravel().tolist()
+    has_spread = any("(" in entry for entry in own)
+    marks = []
+    if any(map(is_bold, own)):
+        marks.append(_BOLD)
+    elif plot.compared is not None or any(entry.minus for entry in plot.entries):
+        unresolved = _NO_DIFFERENCE if plot.compared is None else _NO_BEST
+        marks.append(unresolved if has_spread else _ONE_SEED)
     if printed:
-        marks[_PRINTED] = Line2D([], [], linestyle="none")
+        marks.append(_PRINTED)
     if any(map(is_bold, printed)):
-        marks[_PRINTED_BOLD] = Line2D([], [], linestyle="none")
-    if any("(" in entry for entry in contents):
-        marks[_SPREAD] = Line2D([], [], linestyle="none")
-    if _DIVERGED in contents:
-        marks[style.DIVERGED] = style.cross()
-    return marks
+        marks.append(_PRINTED_BOLD)
+    if has_spread:
+        marks.append(_SPREAD)
+    handles: dict[str, Artist] = {mark: Line2D([], [], linestyle="none") for mark in marks}
+    return handles | ({style.DIVERGED: style.cross()} if _DIVERGED in own else {})
 
 
 def _axis(
