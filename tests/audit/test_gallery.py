@@ -203,3 +203,15 @@ def test_the_score_stands_between_its_comments(tmp_path: Path) -> None:
     ]
     write_score(tmp_path, page)
     assert page.read_text() == written
+
+
+def test_the_index_says_first_whether_verdicts_are_confirmed(results: Path, tmp_path: Path) -> None:
+    shown = "Figures at the preset `laptop`, with the verdicts on their claims."
+    for confirmed, status in ((False, "These verdicts are exploratory"), (True, "confirmed")):
+        write_audit(
+            gathered("laptop", [verdict("fig5", verdict="holds")], confirmed=confirmed), results
+        )
+        write_gallery(results, tmp_path / "gallery")
+        _, line, *_ = (tmp_path / "gallery" / INDEX).read_text("utf-8").split("\n\n")
+        assert line.startswith(shown)
+        assert status in line

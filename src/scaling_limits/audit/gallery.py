@@ -20,7 +20,7 @@ from scaling_limits.files import JsonObject, write_file
 from scaling_limits.images import with_palette
 from scaling_limits.outcomes import score, to_see, with_interval
 
-INDEX = "README.md"
+INDEX, AUDIT = "README.md", "audit.json"
 _SCORE, _END_OF_SCORE = "<!-- score -->", "<!-- end of score -->"
 _SECTION = "## "  # start of the heading of a paper
 _WIDTH = 420  # width in pixels of a picture in the index
@@ -31,10 +31,10 @@ def write_gallery(results: Path, gallery: Path) -> list[str]:
 
     Papers without drawn figures keep their pictures and their section of the index, since one run rarely computes all
     papers. A figure that repeats the runs of another one, because its dataset is replaced by a substitute, has no
-    picture.
+    picture. The index states whether the verdicts are confirmed, if there is an audit of the preset.
 
     Args:
-        results: the preset's results, which contain `<paper>/<figure>/`.
+        results: the preset's results, which contain `<paper>/<figure>/` and perhaps `audit.json`.
         gallery: the folder to write to.
 
     Returns:
@@ -61,12 +61,17 @@ def write_gallery(results: Path, gallery: Path) -> list[str]:
         for file in gallery.glob(f"{paper.name}-*.png"):
             if file.name not in pictures:
                 file.unlink()
-    head = (
-        f"# Gallery\n\nFigures at the preset `{results.name}`, with the verdicts on their claims.\n"
-    )
+    shown = f"Figures at the preset `{results.name}`, with the verdicts on their claims."
+    audit = results / AUDIT
+    confirmed = f" {status(_read(audit))}" if audit.exists() else ""
+    head = f"# Gallery\n\n{shown}{confirmed}\n"
     parts = [f"{_SECTION}{paper}\n\n{text}" for paper, text in sorted(sections.items())]
     write_file(gallery / INDEX, "\n".join([head, *parts]))
     return pictures
+
+
+def _read(audit: Path) -> Audit:
+    return Audit.model_validate_json(audit.read_bytes())
 
 
 def _sections(index: Path) -> dict[str, str]:
@@ -112,7 +117,7 @@ def write_score(results: Path, page: Path) -> None:
     Raises:
         WriteError: the page cannot be written.
     """
-    audit = Audit.model_validate_json((results / "audit.json").read_bytes())
+    audit = _read(results / AUDIT)
     before, _, rest = page.read_text(encoding="utf-8").partition(_SCORE)
     after = rest.partition(_END_OF_SCORE)[2]
     head = f"Verdicts at the preset `{audit.preset}`: {in_short(audit.summary)}. {status(audit)}"
