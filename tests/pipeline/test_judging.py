@@ -86,6 +86,7 @@ def test_what_is_registered_amended_and_substituted_is_known(figure: FigureClaim
         figure="fig5",
         claim="small",
         presets=("smoke",),
+        kinds=("sizes", "seeds"),
         changed=("widths", "seeds"),
         before="holds",
         why="It was open.",
@@ -93,6 +94,7 @@ def test_what_is_registered_amended_and_substituted_is_known(figure: FigureClaim
     (verdict,) = judged("smoke", [figure], Register({key: failure}, {key: amendment})).verdicts
     assert (verdict.registered, verdict.grids_tried) == ("too short", 3)
     assert verdict.clause == "too few updates"
+    assert (verdict.changed, verdict.kinds) == (("widths", "seeds"), ("sizes", "seeds"))
     assert verdict.amended == "holds before. Changed after a result: widths; seeds. It was open."
     path = figure.folder / PROVENANCE
     content = json.loads(path.read_text())
@@ -102,7 +104,8 @@ def test_what_is_registered_amended_and_substituted_is_known(figure: FigureClaim
         "mupc", "fig5", figure.folder, [CLAIM.model_copy(update={"names_dataset": True})]
     )
     (verdict,) = judged("smoke", [named], Register()).verdicts
-    assert verdict.detail == "the claim names a dataset, and a substitute was used"
+    assert (verdict.verdict, verdict.value) == ("data not available", 3.0)
+    assert verdict.detail.startswith("the claim names a dataset, and a substitute was used: the ")
 
 
 @pytest.mark.parametrize("name", CHECKED)
