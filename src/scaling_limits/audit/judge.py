@@ -119,19 +119,17 @@ def _judge(
         return _Judged("fails", measured.detail, measured)
     controls = []
     for grid in claim.control:
+        name = _named(grid, titles)
         try:
             control = _measure(claim, results, (grid,))
         except UndecidedError as error:
             detail = f"{measured.detail}; but the control '{grid}' decides nothing: {error}"
-            named = Control(name=_named(grid, titles))
-            return _Judged("inconclusive", detail, measured, "control", named)
+            return _Judged("inconclusive", detail, measured, "control", Control(name=name))
         if control.holds is not False:
             verb = "does not violate it" if control.holds else "may not violate it"
             detail = f"{measured.detail}; but the control '{grid}' {verb}: {control.detail}"
-            found = Control(
-                name=_named(grid, titles), value=finite(control.value), interval=_ends(control)
-            )
-            return _Judged("inconclusive", detail, measured, "control", found)
+            open_control = Control(name=name, value=finite(control.value), interval=_ends(control))
+            return _Judged("inconclusive", detail, measured, "control", open_control)
         controls.append(f"; in the control '{grid}', {control.detail}")
     return _Judged("holds", measured.detail + "".join(controls), measured)
 

@@ -62,7 +62,7 @@ KindOfChange = Literal[
     "test samples",
     "seeds",
 ]
-"""What an amendment changed, in a word."""
+"""Kinds of changes that an amendment names."""
 
 
 class Amendment(Entry):

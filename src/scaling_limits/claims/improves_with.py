@@ -63,12 +63,11 @@ class Claim(BestClaim):
 
         generator = generator_of(self)
         sampled = {size: points.draws(generator).min(axis=0) for size, points in sizes.items()}
-        steps = [float(ratio_of(best[large], best[small])) for small, large in pairwise(sizes)]
-        sampled_steps = [
-            ratio_of(sampled[large], sampled[small]) for small, large in pairwise(sizes)
-        ]
+        pairs = list(pairwise(sizes))
+        steps = [float(ratio_of(best[large], best[small])) for small, large in pairs]
+        sampled_steps = [ratio_of(sampled[large], sampled[small]) for small, large in pairs]
         step, allowed = max(steps), 1 + self.tolerance
-        small, large = list(pairwise(sizes))[int(np.argmax(steps))]
+        small, large = pairs[int(np.argmax(steps))]
         step_interval = extreme_of(step, np.max(sampled_steps, axis=0), least=0.0)
         value = float(ratio_of(best[largest], best[smallest]))
         ratios = ratio_of(sampled[largest], sampled[smallest])

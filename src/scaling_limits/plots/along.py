@@ -20,8 +20,8 @@ OptionsT = TypeVar("OptionsT", bound=AlongOptions)
 class Along(page.Drawing, Generic[OptionsT, PanelT]):
     """Base of pages with drawings in rows (`rows_of`), one drawing for each value of a panel's column `along`.
 
-    If `last` is set, each row ends with a narrower pair of axes (`beyond`), whose width relative to the other axes is
-    `last`.
+    `lengths` is the number of drawings in each row. If `last` is set, each row ends with a narrower pair of axes
+    (`beyond`), whose width relative to the other axes is `last`.
     """
 
     last: float | None = None
@@ -59,6 +59,7 @@ class Along(page.Drawing, Generic[OptionsT, PanelT]):
         self._places = [
             place for row, panels in enumerate(rows) for place in self._in_row(row, panels)
         ]
+        self.lengths = [sum(len(self.values[number]) for number in row) for row in rows]
 
     @property
     def panels(self) -> Iterator[tuple[PanelT, float, Axes]]:
@@ -75,12 +76,6 @@ class Along(page.Drawing, Generic[OptionsT, PanelT]):
             yield list(self.axes[row, first : first + count])
             first += count
 
-    @property
-    def lengths(self) -> list[int]:
-        """The number of drawings in each row."""
-        used = {ax for axes in self._places for ax in axes}
-        return [sum(ax in used for ax in row) for row in self.axes]
-
     def rows(self, panel: PanelT, value: float) -> pd.DataFrame:
         """Return the rows of the table that the drawing of one panel and value shows."""
         table = self.table
@@ -92,10 +87,6 @@ class Along(page.Drawing, Generic[OptionsT, PanelT]):
         """Return the text for a value of the panel's column, as in titles."""
         return text.setting(panel.along, value, self.figure.results.cells, self.plot.symbols)
 
-    def title_colour(self, panel: PanelT) -> str:
-        """Return the colour of a panel's title."""
-        return _CONTROL if panel.control else str(rcParams["text.color"])
-
     def head(self) -> None:
         """Write the titles, keep y tick labels only in a panel's first column, and remove axes without a drawing."""
         for panel, axes in zip(self._panels, self._places, strict=True):
@@ -103,7 +94,8 @@ class Along(page.Drawing, Generic[OptionsT, PanelT]):
                 ax.tick_params(labelleft=ax is axes[0])
             if panel.title:
                 # the line break puts the panel's title above the value
-                axes[0].set_title(f"{panel.title}\n", loc="left", color=self.title_colour(panel))
+                colour = _CONTROL if panel.control else rcParams["text.color"]
+                axes[0].set_title(f"{panel.title}\n", loc="left", color=colour)
         for panel, value, ax in self.panels:
             ax.set_title(self.at(panel, value))
         for row, length in zip(self.axes, self.lengths, strict=True):

@@ -61,7 +61,7 @@ class PlotOptions(Strict):
 
     @property
     def centres(self) -> set[str]:
-        """What it shows of several seeds, such as their mean."""
+        """The statistics over seeds, or the seed, that it shows."""
         return {"mean"}
 
     @classmethod

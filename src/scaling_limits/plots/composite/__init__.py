@@ -64,7 +64,7 @@ class Options(PlotOptions):
 
     @property
     def centres(self) -> set[str]:
-        """What the plots show of several seeds."""
+        """The statistics over seeds, or the seed, that the plots show."""
         return set[str]().union(*(plot.centres for plot in self.plots))
 
     @classmethod

@@ -39,6 +39,8 @@ _SCALES: dict[str, tuple[_Transformation, _Transformation]] = {
 }
 """The transformation of an axis and its inverse."""
 _GREY = "0.55"
+_UNJUDGED: style.Look = {"color": _GREY, "markeredgewidth": 0.9}
+"""Style of the rings of optima that no claim judges."""
 _NAMES_APART = 0.08  # smallest distance of names of guide lines, as a fraction of the values' range
 
 
@@ -107,7 +109,7 @@ def optima(
         judged = line.claim is not None
         ring = style.RING | {"color": line.colour, "label": _JUDGED if judged else _RING}
         if not judged:
-            ring |= {"color": _GREY, "markeredgewidth": 0.9}
+            ring |= _UNJUDGED
         if not line.solid:
             ring |= {"markersize": 3.4, "markeredgewidth": 0.8}
         ax.plot(xs[[at]], values[[at]], zorder=2.6, **ring)
@@ -126,8 +128,7 @@ def ring(ax: Axes, panel: Panel, rows: pd.DataFrame, quantity: Quantity) -> None
     xs, values, lack = _curve(panel, rows)
     at = np.flatnonzero(lack == lack.min(initial=np.inf))
     if len(xs) > 1 and len(at) == 1 and quantity.learned(float(lack.min())):
-        look = style.RING | {"color": _GREY, "markeredgewidth": 0.9, "label": _RING}
-        ax.plot(xs[at], values[at], zorder=2.6, **look)
+        ax.plot(xs[at], values[at], zorder=2.6, label=_RING, **style.RING | _UNJUDGED)
 
 
 def best_x(panel: Panel, rows: pd.DataFrame, quantity: Quantity) -> float | None:
