@@ -204,9 +204,12 @@ class Drawn:
 
     @property
     def words(self) -> dict[str, str]:
-        """Identity, title, what to see, badge and notes."""
-        texts = [text for part in self.figure.subfigs for text in part.texts]
-        return {str(text.get_gid()): text.get_text() for text in texts}
+        """Identity, title, what to see, badge, and all notes."""
+        words: dict[str, list[str]] = {}
+        for part in self.figure.subfigs:
+            for text in part.texts:
+                words.setdefault(str(text.get_gid()), []).append(text.get_text())
+        return {name: "\n".join(texts) for name, texts in words.items()}
 
 
 def drawn(folder: Path) -> Drawn:

@@ -115,7 +115,14 @@ def test_heading_badge_and_notes_stand_once_around_all(beside: Drawn) -> None:
         "title": "Transfer of the rate over the width",
         "see": SEE,
         "badge": "reproduced \N{MIDDLE DOT} 1 of 1 claim",
-        "notes": "\n".join(NOTES),
+        "notes": "\n".join(
+            [
+                *NOTES,
+                "found [95 % interval]\nclaimed",
+                "Reproduced: The best rates do not depend on the width.",
+                "0.123 [0, 0.5]\nat most 1 octave",
+            ]
+        ),
     }
 
 

@@ -51,7 +51,7 @@ class Claim(OptimumClaim):
         far = max(moved or unclear or [widest], key=lambda s: (abs(s.value), s.sizes[1]))
         threshold = f"at most {octaves(max_over_range)}"
         if max_over_range < self.max_shift:
-            threshold += f" ({setting(QUARTER)} a doubling); fails above {octaves(self.max_shift)}"
+            threshold += f"; fails above {setting(self.max_shift)}"
         reason = f" ({far.reason})" if far.reason and far in unclear else ""
         return Measurement(
             holds=False if moved else None if unclear else True,

@@ -1,13 +1,15 @@
-"""The lines below a picture that say why claims do not hold, and which were changed after a result was seen."""
+"""The table below a picture that says what was found for each claim, and which claims were changed afterwards."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from scaling_limits.files import JsonObject
 from scaling_limits.outcomes import Reason, with_interval
+from scaling_limits.plotting.page import Note, Row
 
 _REASONS: Mapping[Reason, str] = {
     "interval": "the interval contains a threshold",
-    "control": "{control} may satisfy the claim as well",
+    "control": "the control may satisfy the claim as well",
     "sizes": "there are too few sizes",
     "optimum at the edge": "an optimum is at the edge of its grid",
     "divergence": "compared runs diverged",
@@ -19,17 +21,28 @@ _DETAILED: tuple[Reason, ...] = ("values", "sizes")
 _AMENDED = "\N{DAGGER}"
 """Mark of claims whose settings or rule were changed after a result was seen."""
 _MOST_CHANGES = 2  # most changes to be stated; of more, only what was changed is named
+_FOUND, _CLAIMED = "found [95 % interval]", "claimed"
 
 
-def reasons(verdicts: Sequence[JsonObject]) -> Iterator[str]:
-    """Yield the lines on the claims of a figure, and one on those that were amended.
+def reasons(verdicts: Sequence[JsonObject]) -> Iterator[Note]:
+    """Yield a table of the claims of a figure by their verdicts, and a line on those that were amended.
 
-    A claim that fails is followed by its clause, which says what was found and why, or else by what was found; a single
-    claim is not stated, as the picture is about it. Undecided claims are listed below their reason, with what was
-    found.
+    A claim that fails is followed by its clause, which says what was found and why. Undecided claims are listed below
+    their reason.
     """
-    lines = list(_of_claims(verdicts))
-    yield from lines
+    groups: dict[str, list[JsonObject]] = {}
+    for verdict in sorted(verdicts, key=_rank):
+        groups.setdefault(_heading(verdict), []).append(verdict)
+    rows = [row for heading, group in groups.items() for row in _rows(heading, group)]
+    if any(found or claimed for _, found, claimed in rows):
+        first, *others = rows
+        # a heading leaves room for the names of the columns
+        rows = (
+            [(first[0], _FOUND, _CLAIMED), *others]
+            if not any(first[1:])
+            else [("", _FOUND, _CLAIMED), *rows]
+        )
+    yield from rows
     amended = [verdict for verdict in verdicts if verdict["changed"]]
     if not amended:
         return
@@ -37,83 +50,68 @@ def reasons(verdicts: Sequence[JsonObject]) -> Iterator[str]:
     if len(changes) > _MOST_CHANGES:
         kinds = dict.fromkeys(kind for verdict in amended for kind in verdict["kinds"])
         changes = [", ".join(kinds)]
-    # a single claim that is not stated has no mark
-    mark = f"{_AMENDED} " if any(_AMENDED in line for line in lines) else ""
-    yield f"{mark}Changed after a result was seen: {'; '.join(changes)}."
+    yield f"{_AMENDED} Changed after a result was seen: {'; '.join(changes)}."
 
 
-def _of_claims(verdicts: Sequence[JsonObject]) -> Iterator[str]:
-    """Yield the lines on the claims, by their verdicts."""
-    holding = [_held(verdict) for verdict in verdicts if verdict["verdict"] == "holds"]
-    if holding and len(verdicts) > 1:
-        yield f"Reproduced: {'; '.join(holding)}."
-    undecided: dict[str, list[str]] = {}
-    for verdict in verdicts:
-        if verdict["verdict"] == "fails":
-            clause = verdict["clause"].rstrip(".") if verdict["clause"] else ""
-            if clause and len(verdicts) == 1:
-                yield f"Not reproduced: {clause}."
-            elif clause:
-                yield f"Not reproduced: {_marked(verdict)} \N{EN DASH} {clause}."
-            else:
-                yield f"Not reproduced: {_marked(verdict)} ({_measured(verdict)})."
-        elif verdict["verdict"] == "inconclusive":
-            undecided.setdefault(f"Inconclusive, as {_why(verdict)}", []).append(_open(verdict))
-    lacking = [verdict for verdict in verdicts if verdict["verdict"] == "data not available"]
-    if lacking:
-        measured = any(verdict["value"] is not None for verdict in lacking)
-        numbers = " (numbers: found here)" if measured else ""
-        undecided[f"Not decided without the paper's dataset{numbers}"] = list(map(_open, lacking))
-    for reason, claims in undecided.items():
-        if len(claims) == 1:
-            yield f"{reason}: {claims[0]}."
-        else:
-            yield f"{reason}:"
-            yield from (f"\N{BULLET} {claim}" for claim in claims)
+def _rank(verdict: JsonObject) -> int:
+    """Return the place of a claim's verdict below the picture."""
+    decided = ("holds", "fails")
+    outcome: str = verdict["verdict"]
+    if outcome in decided:
+        return decided.index(outcome)
+    return len(decided) + (outcome == "data not available")
 
 
-def _statement(verdict: JsonObject) -> str:
-    """Return the claim's statement without its full stop."""
-    statement: str = verdict["statement"].rstrip(".")
-    return statement
+def _heading(verdict: JsonObject) -> str:
+    """Return a verdict in words, with its reason if it is undecided."""
+    outcome: str = verdict["verdict"]
+    if outcome == "inconclusive":
+        return f"Inconclusive, as {_why(verdict)}"
+    if outcome == "data not available":
+        return "Not decided without the paper's dataset"
+    return {"holds": "Reproduced", "fails": "Not reproduced"}.get(outcome, outcome.capitalize())
 
 
-def _marked(verdict: JsonObject) -> str:
-    """Return the claim's statement, with a mark if the claim was amended."""
-    return _statement(verdict) + (_AMENDED if verdict["changed"] else "")
+def _rows(heading: str, verdicts: Sequence[JsonObject]) -> Iterator[Row]:
+    """Yield the rows of claims with the same heading."""
+    if len(verdicts) == 1:
+        yield _row(f"{heading}: ", verdicts[0])
+    else:
+        yield f"{heading}:", "", ""
+        yield from (_row("\N{BULLET} ", verdict) for verdict in verdicts)
 
 
-def _held(verdict: JsonObject) -> str:
-    """Return a claim that holds, with what was measured if its threshold is a range about a value."""
-    return _open(verdict) if "\N{PLUS-MINUS SIGN}" in verdict["threshold"] else _marked(verdict)
+def _row(start: str, verdict: JsonObject) -> Row:
+    """Return the row of a claim: its statement with a mark if it was amended, what was found, and what is claimed."""
+    statement = verdict["statement"].rstrip(".") + (_AMENDED if verdict["changed"] else "")
+    if verdict["verdict"] == "fails" and verdict["clause"]:
+        statement = f"{statement} \N{EN DASH} {verdict['clause'].rstrip('.')}"
+    return f"{start}{statement}.", _minus(_found(verdict)), _minus(verdict["threshold"])
 
 
-def _open(verdict: JsonObject) -> str:
-    """Return a claim with what was measured, if anything."""
-    measured = "" if verdict["value"] is None else f" ({_measured(verdict)})"
-    return _marked(verdict) + measured
+def _found(verdict: JsonObject) -> str:
+    """Return the measured value with its interval and its place, and the control's if it leaves the claim open."""
+    value, control = verdict["value"], verdict["control"]
+    if value is None:
+        return "no value" if verdict["threshold"] else ""
+    found = f"{with_interval(value, verdict['interval'])} {verdict['place']}".strip()
+    if control:
+        quoted = f" \N{LEFT DOUBLE QUOTATION MARK}{control['name']}\N{RIGHT DOUBLE QUOTATION MARK}"
+        found += f"; control{quoted if control['name'] else ''}: {_of_control(control)}"
+    return found
+
+
+def _of_control(control: JsonObject) -> str:
+    value = control["value"]
+    return "no value" if value is None else with_interval(value, control["interval"])
+
+
+def _minus(words: str) -> str:
+    """Return a text with minus signs before its negative numbers."""
+    return re.sub(r"(?<!\w)-(?=[\d.\N{INFINITY}])", "\N{MINUS SIGN}", words)
 
 
 def _why(verdict: JsonObject) -> str:
-    """Return the reason for which a claim is undecided, with the name of the control or the sizes concerned."""
-    if verdict["reason"] in _DETAILED:
-        return str(verdict["detail"])
-    name = verdict["control"]["name"] if verdict["control"] else ""
-    quoted = f"\N{LEFT DOUBLE QUOTATION MARK}{name}\N{RIGHT DOUBLE QUOTATION MARK}"
-    return _REASONS[verdict["reason"]].format(
-        control=f"the control {quoted}" if name else "the control"
-    )
-
-
-def _measured(verdict: JsonObject) -> str:
-    """Return the measured values with their intervals, and the threshold at which a claim holds."""
-    value, control, threshold = verdict["value"], verdict["control"], verdict["threshold"]
-    found = "no value" if value is None else with_interval(value, verdict["interval"])
-    parts = [f"{found} {verdict['place']}".strip()]
-    if control and control["value"] is not None:
-        parts.append(f"control: {with_interval(control['value'], control['interval'])}")
-    else:
-        # beyond which a claim fails, but not where it holds
-        threshold = threshold.partition(";")[0]
-    parts.append(f"claimed: {threshold}")
-    return ", ".join(parts).replace("-", "\N{MINUS SIGN}")
+    """Return the reason for which a claim is undecided."""
+    detailed = verdict["reason"] in _DETAILED
+    return str(verdict["detail"]) if detailed else _REASONS[verdict["reason"]]

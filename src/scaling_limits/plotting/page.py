@@ -4,6 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 import seaborn as sns
@@ -36,15 +37,26 @@ _MOST_TICKS, _FEW_TICKS, _MOST_CELL_TICKS = 6, 3, 7
 _VISIBLE = 0.02  # fraction of a colour bar by which the label of an end may be off
 _NEAR_END = 0.12  # fraction of a colour bar next to its ends without further ticks
 _CHARACTERS = 18  # per inch of a label in small text
-_NOTE, _NORMAL, _BOLD = 20, 17, 12  # per inch of sentences in small and normal text, and of a title
+_NOTE, _CELL, _NORMAL, _BOLD = (
+    20,
+    21.5,
+    17,
+    12,
+)  # per inch of sentences in small, normal and bold text
 _HANDLE, _GAP = 0.4, 0.15  # inches of an entry's handle and of the space after a block
 _LINE, _SEE_LINE, _TITLE_LINE, _PAD = 0.128, 0.145, 0.17, 0.05  # heights in inches
 _MOST_STRETCHED = 1.6  # largest factor by which axes are stretched
 _MARGIN = 0.1  # inches around the page
+_COLUMNS = (0.54, 0.26, 0.2)  # widths of the columns below a figure, relative to the page
+_NOTE_LINE, _NOTE_GAP = 0.112, 0.02  # heights in inches of a line and a gap below a figure
 
 
 Size = tuple[float, float]
 """Width and height in inches."""
+Row = tuple[str, str, str]
+"""The three columns of a row of the table below a figure."""
+Note = str | Row
+"""A text below a figure, as wide as the page, or a row of a table."""
 
 
 @dataclass(frozen=True)
@@ -69,20 +81,19 @@ class Heading:
 class Page:
     """A figure with a heading, bodies of axes above their legends, and notes."""
 
-    def __init__(self, heading: Heading, notes: Sequence[str], *rows: Sequence[Size]) -> None:
+    def __init__(self, heading: Heading, notes: Sequence[Note], *rows: Sequence[Size]) -> None:
         """Lay out a page; empty parts take no space.
 
         Args:
             heading: the heading.
-            notes: the lines below the figure.
+            notes: the texts and rows below the figure.
             *rows: for each row of bodies, the sizes of their axes in inches.
         """
         self.width = max(*(sum(width for width, _ in row) for row in rows), _NARROWEST)
-        characters = round(self.width * _NOTE)
-        lines = "\n".join(part for note in notes for part in text.lines(note, characters))
+        below, height = self._below(notes)
         written = self._lines(heading)
         self._head = _MARGIN + sum(height for _, height, _ in written) + _PAD if written else _PAD
-        self._foot = (lines.count("\n") + 1) * _LINE + _MARGIN if lines else _PAD
+        self._foot = height + _MARGIN if below else _PAD
         edge = _MARGIN / (self.width + 2 * _MARGIN)
         self._engine = ConstrainedLayoutEngine(
             w_pad=0.03, h_pad=0.03, hspace=0.0, wspace=0.0, rect=(edge, 0.0, 1 - 2 * edge, 1.0)
@@ -103,7 +114,31 @@ class Page:
             y -= height
         self._put_badge(heading.badge)
         small_look: style.Look = {"size": style.SMALL, "color": "0.25", "gid": "notes"}
-        self._bottom.text(0.0, 1.0, lines, va="top", **small_look)
+        for x, y, words in below:
+            self._bottom.text(x, 1.0 - y / self._foot, words, va="top", **small_look)
+
+    def _below(self, notes: Sequence[Note]) -> tuple[list[tuple[float, float, str]], float]:
+        """Break the texts below the figure into lines.
+
+        Returns:
+            The texts with their left ends relative to the page and their distances from the top in inches, and the
+            height of all in inches.
+        """
+        below: list[tuple[float, float, str]] = []
+        y = 0.0
+        for note in notes:
+            columns = (
+                [(note, 1.0)] if isinstance(note, str) else [*zip(note, _COLUMNS, strict=True)]
+            )
+            broken = [
+                text.lines(cell, round(width * self.width * _NOTE)) for cell, width in columns
+            ]
+            starts = accumulate((width for _, width in columns[:-1]), initial=0.0)
+            below += [
+                (x, y, "\n".join(lines)) for x, lines in zip(starts, broken, strict=True) if lines
+            ]
+            y += max(map(len, broken)) * _NOTE_LINE + _NOTE_GAP
+        return below, y
 
     def _lines(self, heading: Heading) -> list[tuple[str, float, style.Look]]:
         """Return the texts of the heading with their heights in inches and their styles."""
