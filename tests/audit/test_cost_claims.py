@@ -52,7 +52,7 @@ class TestTransferCost:
         assert verdict.verdict == "inconclusive"
         assert verdict.interval == pytest.approx((1.0, 1.3), abs=0.03)
 
-    def test_an_error_of_zero_has_no_ratio(self, decide, tabulate, bowl_rows):
+    def test_a_loss_of_zero_has_no_ratio(self, decide, tabulate, bowl_rows):
         rows = bowl_rows(still, noise=0, level=lambda n: 0.0)
         verdict = decide(COST, tabulate(rows))
         assert verdict.detail == "training loss reaches 0 at width 32, so that ratios are undefined"
@@ -186,7 +186,7 @@ class TestImprovesWith:
         rates = [2.0**k for k in range(-3, 1)]
         assert decide(IMPROVES, tabulate(bowl_rows(still, rates=rates))).verdict == "inconclusive"
 
-    def test_an_error_of_zero_has_no_ratio(self, decide, tabulate, bowl_rows):
+    def test_a_loss_of_zero_has_no_ratio(self, decide, tabulate, bowl_rows):
         rows = bowl_rows(still, noise=0, level=lambda n: float(n < 256))
         verdict = decide(IMPROVES, tabulate(rows))
         assert verdict.detail == "training loss reaches 0, so that ratios are undefined"
@@ -195,8 +195,8 @@ class TestImprovesWith:
         """A tenth is no more than what is assumed of two networks of one seed."""
         claim = IMPROVES | {"over": []}
         options = {"rates": (0.0625,), "seeds": 1, "noise": 0}
-        quartered = bowl_rows(still, level=lambda width: (32 / width) ** 2, **options)
-        assert decide(claim, tabulate(quartered)).verdict == "holds"
+        falling = bowl_rows(still, level=lambda width: (32 / width) ** 3, **options)
+        assert decide(claim, tabulate(falling)).verdict == "holds"
         level = {32: 1.0, 64: 0.97, 128: 0.94, 256: 0.9}
         rows = bowl_rows(still, level=level.__getitem__, **options)
         verdict = decide(claim, tabulate(rows))
@@ -238,6 +238,31 @@ class TestGap:
         verdict = decide(GAP, tabulate(rows))
         assert verdict.verdict == "fails"
         assert verdict.value == pytest.approx(2.0, rel=0.05)
+
+    @pytest.mark.parametrize(
+        ("ours", "theirs", "outcome", "value"),
+        [
+            (0, 40, "holds", 0.5 / 40),
+            (40, 0, "fails", 40 / 0.5),
+            (0, 0, "inconclusive", 1.0),
+            (0, 1, "inconclusive", 0.5),
+        ],
+    )
+    def test_an_error_of_zero_counts_as_half_a_sample(
+        self, decide, tabulate, ours, theirs, outcome, value
+    ):
+        """Some of 200 samples are wrong at the best learning rate of each arm, and three times as many at others."""
+        rows = [
+            {"grid": grid, "width": 8, "learning_rate": rate, "seed": seed, "num_train": 200}
+            | {"value": 1 - wrong * (1 if rate == 0.2 else 3) / 200}
+            for grid, wrong in (("main", ours), ("control", theirs))
+            for rate in (0.1, 0.2, 0.4)
+            for seed in range(3)
+        ]
+        noisy = [row | {"value": row["value"] - (row["seed"] == 1) / 200} for row in rows]
+        claim = GAP | {"quantity": {"metric": "train_accuracy", "complement": True}}
+        assert decide(claim, tabulate(rows, "train_accuracy")).value == pytest.approx(value)
+        assert decide(claim, tabulate(noisy, "train_accuracy")).verdict == outcome
 
     def test_a_tie_that_is_resolved_fails_and_another_is_untested(
         self, decide, tabulate, bowl_rows
@@ -359,7 +384,7 @@ class TestGap:
             verdict = decide(claim, tabulate(rows))
             assert (verdict.verdict, verdict.value) == ("fails", None)
 
-    def test_an_error_of_zero_has_no_ratio(self, decide, tabulate, bowl_rows):
+    def test_a_loss_of_zero_has_no_ratio(self, decide, tabulate, bowl_rows):
         rows = self.rows(bowl_rows, lambda n: 0.0, lambda n: 2.0)
         verdict = decide(GAP, tabulate(rows))
         assert (

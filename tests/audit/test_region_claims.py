@@ -287,7 +287,7 @@ class TestRankCorrelation:
     def test_a_power_may_leave_the_claim_open(self, decide, tabulate, map_rows):
         """The correlation is above 0.9, and the power of depth is next to the largest allowed one."""
         luck = np.random.default_rng(0)
-        rows = map_rows(lambda n, d, s: n / d**1.4 * np.exp(0.05 * luck.normal()), depths=(2, 4, 8))
+        rows = map_rows(lambda n, d, s: n / d**1.4 * np.exp(0.08 * luck.normal()), depths=(2, 4, 8))
         verdict = decide(RANK, tabulate(rows))
         assert (verdict.verdict, verdict.reason) == ("inconclusive", "interval")
         assert "over 15 points is 0.98" in verdict.detail

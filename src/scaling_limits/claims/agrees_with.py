@@ -22,7 +22,7 @@ from scaling_limits.claims.points import (
     Table,
     by_size,
     fit_log_slope,
-    generator_of,
+    new_generator,
     points_of,
     quantity_name,
     steps_of,
@@ -82,7 +82,7 @@ class Claim(SizeClaim, SteppedClaim):
         threshold = f"error {allowed}"
         if not np.isfinite(errors.rows["value"]).all():
             return diverged(threshold, "training diverged, so there is no error")
-        generator = generator_of(self)
+        generator = new_generator()
         largest = max(sizes)
         points = sizes[largest]
         row = int(np.argmax(np.abs(points.means)))

@@ -23,8 +23,8 @@ from scaling_limits.claims.optima import open_edge
 from scaling_limits.claims.points import (
     Points,
     Table,
-    generator_of,
     grouped,
+    new_generator,
     points_of,
     quantity_name,
     steps_of,
@@ -108,7 +108,7 @@ class Claim(SteppedClaim):
         allowed = Bounds.between(self.at_least, self.at_most)
         smallest = self.at_least is not None
         extreme, index_of = (np.min, np.argmin) if smallest else (np.max, np.argmax)
-        generator = generator_of(self)
+        generator = new_generator()
         steps, singles = [], []
         for quantity in steps_of(self, results):
             table = self._table(results, quantity)

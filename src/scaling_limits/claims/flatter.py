@@ -24,8 +24,8 @@ from scaling_limits.claims.measurement import (
 from scaling_limits.claims.optima import profile
 from scaling_limits.claims.points import (
     Points,
-    generator_of,
     grouped,
+    new_generator,
     quantity_name,
     ratio_of,
     require_positive,
@@ -117,7 +117,7 @@ class Claim(ClaimBase):
                 quantity is equal at all converged values of `than`, or every cell of a group diverged.
         """
         table = table_of(self, results, self.columns)
-        generator = generator_of(self)
+        generator = new_generator()
         allowed = f"at most {setting(float(f'{1 / self.factor:.3g}'))}"
         threshold = f"ratio of spreads {allowed}"
         judged: list[tuple[bool | None, float, Interval | None, str]] = []

@@ -16,8 +16,8 @@ from scaling_limits.claims.optima import open_edge
 from scaling_limits.claims.points import (
     Points,
     by_size,
-    generator_of,
     name_of,
+    new_generator,
     no_value,
     ratio_of,
     require_positive,
@@ -94,7 +94,7 @@ class Claim(BestClaim):
                 size along which the gap should grow.
         """
         (reference,) = compared
-        generator = generator_of(self)
+        generator = new_generator()
         first = _arms(self, results, reference, self.quantity)
         ratios = [_ratio(self, first, max, generator)]
         if self.grows:

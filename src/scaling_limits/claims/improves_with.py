@@ -21,7 +21,7 @@ from scaling_limits.claims.optima import open_edge
 from scaling_limits.claims.points import (
     Points,
     by_size,
-    generator_of,
+    new_generator,
     no_value,
     quantity_name,
     ratio_of,
@@ -61,7 +61,7 @@ class Claim(BestClaim):
         if not np.isfinite(best[smallest]):
             raise no_value(self, f"{prose(self.along)} {setting(smallest)}")
 
-        generator = generator_of(self)
+        generator = new_generator()
         sampled = {size: points.draws(generator).min(axis=0) for size, points in sizes.items()}
         pairs = list(pairwise(sizes))
         steps = [float(ratio_of(best[large], best[small])) for small, large in pairs]

@@ -16,8 +16,8 @@ from scaling_limits.claims.intervals import Bounds, decide, interval_of, togethe
 from scaling_limits.claims.measurement import Interval, Measurement, UndecidedError, prose, setting
 from scaling_limits.claims.points import (
     Points,
-    generator_of,
     grouped,
+    new_generator,
     quantity_name,
     require_positive,
     table_of,
@@ -119,7 +119,7 @@ class Claim(ClaimBase):
         """
         allowed = bounds(self)
         slopes: dict[tuple[object, ...], list[_Slope]] = {}
-        generator = generator_of(self)
+        generator = new_generator()
         table = table_of(self, results, self.columns)
         for group, points in grouped(table, self.groups, self.over).items():
             slope = _slope(self, points, group, generator)

@@ -15,7 +15,7 @@ from scaling_limits.claims.measurement import Measurement, UndecidedError, prose
 from scaling_limits.claims.optima import open_edge
 from scaling_limits.claims.points import (
     by_size,
-    generator_of,
+    new_generator,
     no_value,
     quantity_name,
     ratio_of,
@@ -77,7 +77,7 @@ class Claim(BestClaim):
         sizes = by_size(table, self.along, columns)
         ends = [min(sizes), max(sizes)]
         where = [f"{prose(self.along)} {setting(size)}" for size in ends]
-        generator = generator_of(self)
+        generator = new_generator()
         best, sampled = [], []
         for size, at in zip(ends, where, strict=True):
             points = sizes[size]

@@ -29,7 +29,7 @@ from scaling_limits.claims.measurement import (
 from scaling_limits.claims.points import (
     Points,
     by_size,
-    generator_of,
+    new_generator,
     no_value,
     quantity_name,
     table_of,
@@ -153,7 +153,7 @@ def optima_of(claim: OptimumClaim, results: Results) -> dict[float, Optimum]:
     """
     columns = [claim.over, *claim.profile]
     sizes = by_size(table_of(claim, results, [claim.along, *columns]), claim.along, columns)
-    generator = generator_of(claim)
+    generator = new_generator()
     optima: dict[float, Optimum] = {}
     for size, points in sizes.items():
         if not np.isfinite(points.means).any():

@@ -5,7 +5,6 @@ Diverged cells are infinite, with the sign that is worse for the claim. Seeds ar
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
@@ -31,6 +30,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from scaling_limits.records import Results
+
+
+_SAMPLES = {"train_accuracy": "num_train", "test_accuracy": "num_test"}
+"""The number of samples in which metrics count the correct ones."""
 
 
 @dataclass(frozen=True)
@@ -79,10 +82,9 @@ class Points:
         return self.spread.ends(self.means, self.num_seeds, tail)
 
 
-def generator_of(claim: ClaimBase) -> np.random.Generator:
-    """Return a random generator that depends only on the claim's id, so that verdicts are reproducible."""
-    key = hashlib.sha256(claim.id.encode()).digest()[:16]
-    return np.random.Generator(np.random.Philox(key=int.from_bytes(key)))
+def new_generator() -> np.random.Generator:
+    """Return a random generator in a fixed state: verdicts are reproducible, equal quantities have equal intervals."""
+    return np.random.Generator(np.random.Philox(key=0))
 
 
 def require_column(claim: ClaimBase, key: str | None, column: str, table: pd.DataFrame) -> None:
@@ -112,6 +114,9 @@ def table_of(
     may_diverge: bool = False,
 ) -> Table:
     """Tabulate the claim's quantity.
+
+    An error of 0 counts as half a sample, as n samples do not tell it from errors far below 1 / n, and ratios of 0 are
+    undefined.
 
     Args:
         claim: the claim.
@@ -149,6 +154,11 @@ def table_of(
     exact = "limit" in table and bool(table["limit"].notna().all())
     table["lost"] = ~np.isfinite(table["value"])
     table["value"] = table["value"].mask(table["lost"], diverged)
+    samples = _SAMPLES.get(quantity.metric)
+    if quantity.complement and samples in all_rows:
+        # without a number, a dataset is used whole, and nothing here knows its size
+        given = (table["value"] == 0) & all_rows[samples].notna()
+        table.loc[given, "value"] = 0.5 / all_rows.loc[given, samples].astype(float)
     if quantity.below is not None:
         # a cell that never falls below the threshold has not necessarily diverged
         table["lost"] &= table["cell_id"].isin(results.diverged.index)

@@ -21,7 +21,7 @@ from scaling_limits.claims.measurement import (
 )
 from scaling_limits.claims.points import (
     Points,
-    generator_of,
+    new_generator,
     points_of,
     quantity_name,
     ratio_column,
@@ -90,7 +90,7 @@ class Claim(SteppedClaim):
         """
         allowed = f"at least {setting(self.above)}"
         threshold = f"rank correlation {allowed}"
-        generator = generator_of(self)
+        generator = new_generator()
         ranks: list[_Ranks] = []
         steps = steps_of(self, results)
         for quantity in steps:

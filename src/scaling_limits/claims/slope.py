@@ -23,8 +23,8 @@ from scaling_limits.claims.measurement import (
 )
 from scaling_limits.claims.points import (
     fit_log_slope,
-    generator_of,
     grouped,
+    new_generator,
     quantity_name,
     table_of,
 )
@@ -168,7 +168,7 @@ class Claim(ClaimBase):
             UndecidedError: there are fewer than two sizes, every cell diverged, or a mean over seeds is not positive.
         """
         table = table_of(self, results, [*self.each, self.along], where=self.where)
-        generator = generator_of(self)
+        generator = new_generator()
         of_group = bounds(self, results.cells)
         fits: list[Fit] = []
         for group, points in grouped(table, self.each, [self.along]).items():

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-DRAWS = 1000
+DRAWS = 10_000
 PRIOR_SEEDS = 3
 """Number of additional seeds as which the typical variance of other points counts."""
 NEAR_BEST = 1.5

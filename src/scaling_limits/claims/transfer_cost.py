@@ -14,7 +14,7 @@ from scaling_limits.claims.optima import BowlSimulation, open_edge
 from scaling_limits.claims.points import (
     Points,
     by_size,
-    generator_of,
+    new_generator,
     no_value,
     quantity_name,
     ratio_of,
@@ -63,7 +63,7 @@ class Claim(BestClaim):
         start = sizes[reference]
         if not np.isfinite(start.means[start.best]):
             raise no_value(self, f"{prose(self.along)} {setting(reference)}")
-        generator = generator_of(self)
+        generator = new_generator()
         sampled_best = start.draws(generator).argmin(axis=0)
         costs: dict[float, _Cost] = {}
         for size in larger:
