@@ -52,7 +52,9 @@ def write_gallery(results: Path, gallery: Path) -> list[str]:
             figure = json.loads((folder / "figure.json").read_text(encoding="utf-8"))
             name = f"{paper.name}-{folder.name}.png"
             if not figure["repeats"]:
-                write_file(gallery / name, with_palette((folder / PICTURE).read_bytes()))
+                write_file(
+                    gallery / name, with_palette((folder / PICTURE).read_bytes(), optimize=True)
+                )
                 pictures.append(name)
             entries += _entry(figure, name, read_verdicts(folder))
         if not entries:

@@ -176,7 +176,7 @@ class FigureFolder(Generic[PlotT_co]):
             contents[suffix] = buffer.getvalue()
         for suffix, content in contents.items():
             write_file(self.path / f"{'figure' if record else 'edited'}.{suffix}", content)
-        return Saved(self.name, with_palette(contents["png"]))
+        return Saved(self.name, with_palette(contents["png"], optimize=False))
 
     def _warn_of_boxes(self, figure: Figure) -> None:
         texts: dict[str, None] = {}
