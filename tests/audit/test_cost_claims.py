@@ -232,6 +232,7 @@ class TestGap:
         assert verdict.value == pytest.approx(0.5, rel=0.05)
         assert verdict.interval[0] <= verdict.value <= verdict.interval[1]
         assert verdict.threshold == "ratio of the training loss below 0.98"
+        assert verdict.place == "at width 256"
 
     def test_fails(self, decide, tabulate, bowl_rows):
         rows = self.rows(bowl_rows, lambda width: 2.0, lambda width: 1.0)

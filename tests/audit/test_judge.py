@@ -85,6 +85,38 @@ def test_substitution(decide, tabulate, bowl_rows, names, expected):
     assert decide(claim, results, substituted=False).verdict == "holds"
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        (0.5, 0.5, "holds"),
+        (0.5, 2.0, "fails"),
+        (None, 2.0, "fails"),
+        (0.5, None, "inconclusive"),
+    ],
+)
+def test_a_conjunction_follows_from_its_parts(tabulate, map_rows, first, second, expected):
+    """Whatever its own rule would give; None is a value that one seed puts beyond the bound."""
+    rule = {"kind": "bound", "by": ["width"], "at_most": 1, "only": {"depth": 2}}
+    shared = {key: WHOLE[key] for key in ("statement", "source", "quantity")} | rule
+    rows = []
+    for grid, level in (("one", first), ("two", second)):
+        values = (0.5, 0.9, 1.3) if level is None else (level,) * 3
+        rows += map_rows(lambda n, d, s, v=values: v[s], grid=grid)
+    claims = [
+        parsed_claim(shared | {"id": "both", "grids": ["one", "two"], "all_of": ["a", "b"]}),
+        parsed_claim(shared | {"id": "a", "grids": ["one"]}),
+        parsed_claim(shared | {"id": "b", "grids": ["two"]}),
+    ]
+    options = {"paper": "mupc", "figure": "fig5", "preset": "smoke", "register": Register()}
+    results = tabulate(rows)
+    both, *parts = judge(claims, results, substituted=False, with_power=False, **options)
+    assert both.verdict == expected
+    assert (both.value, both.interval, both.power) == (None, None, None)
+    assert both.detail == f"a: {parts[0].verdict}; b: {parts[1].verdict}"
+    if expected == "inconclusive":
+        assert both.reason == "interval"
+
+
 def test_every_control_must_violate(decide, tabulate, bowl_rows):
     rows = bowl_rows(still) + bowl_rows(still, grid="worse", level=lambda n: n)
     rows += bowl_rows(still, grid="alike")

@@ -69,6 +69,14 @@ def test_of_many_steps_some_are_simulated(tabulate, map_rows):
     assert power(tabulate(lost), **claim).holds["true"] == 0
 
 
+def test_runs_of_an_exact_claim_do_not_scatter_beyond_its_bound(tabulate, map_rows):
+    """All runs are at the bound, and some seeds lie far within it."""
+    rows = map_rows(lambda n, d, s: 1.0 + 0.5 * (s if n > 16 else 0), steps=(0,))
+    claim = {"kind": "bound", "at_least": 1, "control": None}
+    found = power(tabulate(rows), exact=1e-9, **claim)
+    assert (found.holds["true"], found.holds["half"], found.void) == (1, 0, 0)
+
+
 def test_settings_that_were_not_run_leave_a_bowl(tabulate, bowl_rows):
     """As where two grids of rates overlap."""
     rows = bowl_rows(lambda width: -4, other_rates=(0.1, 1.0, 10.0))

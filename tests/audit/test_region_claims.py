@@ -43,16 +43,32 @@ class TestBound:
         scattered_only = tabulate(rows[9:], "gradient_cosine")
         assert decide(claim, scattered_only).verdict == "inconclusive"
 
-    def test_one_seed_refutes_a_claim_without_exceptions(self, decide, tabulate, map_rows):
+    def test_one_run_refutes_an_exact_claim(self, decide, tabulate, map_rows):
         claim = BOUND | {"at_least": 0}
         one = tabulate(map_rows(lambda n, d, s: -0.1 if (n, d, s) == (256, 8, 1) else 1.0))
         assert decide(claim, one).verdict == "inconclusive"
-        verdict = decide(claim | {"every_seed": True}, one)
+        verdict = decide(claim | {"exact": 1e-9}, one)
         assert verdict.verdict == "fails"
         assert (verdict.value, verdict.interval) == (-0.1, None)
-        assert "with a single seed -0.1" in verdict.detail
+        assert verdict.place == "at width 256, depth 8, step 0"
+        assert "of 54 is -0.1 (width 256, depth 8, step 0, seed 1)" in verdict.detail
         none = tabulate(map_rows(lambda n, d, s: 1.0 + s))
-        assert decide(claim | {"every_seed": True}, none).verdict == "holds"
+        assert decide(claim | {"exact": 1e-9}, none).verdict == "holds"
+
+    def test_an_exact_claim_has_no_interval_but_a_tolerance(self, decide, tabulate, map_rows):
+        """Spread over seeds leaves the mean open; single runs are at the bound, and rounded."""
+        claim = BOUND | {"at_least": 1}
+        runs = tabulate(map_rows(lambda n, d, s: 1 - 1e-12 if s == 0 else 1.0 + 0.2 * s))
+        assert decide(claim, runs).verdict == "inconclusive"
+        verdict = decide(claim | {"exact": 1e-9}, runs)
+        assert (verdict.verdict, verdict.value, verdict.interval) == ("holds", 1 - 1e-12, None)
+        assert verdict.threshold == "training loss at least 1; for every run, up to 1e-09"
+        assert decide(claim | {"exact": 1e-13}, runs).verdict == "fails"
+        assert decide(BOUND | {"at_least": None, "at_most": 1.5, "exact": 1e-9}, runs).verdict == (
+            "holds"
+        )
+        lost = tabulate(map_rows(lambda n, d, s: np.nan if (n, s) == (256, 1) else 1.0))
+        assert decide(claim | {"exact": 1e-9}, lost).verdict == "fails"
 
     def test_at_most_and_one_step(self, decide, tabulate, map_rows):
         claim = {"kind": "bound", "at_most": 0.5, "at": [10]}

@@ -163,6 +163,11 @@ def claiming(**changes: Any) -> Any:
             ["figures.fig1.claims.small.bound.over", "the grid main: unknown column 'momentum'"],
             id="claim's best",
         ),
+        pytest.param(
+            {"figures": claiming(all_of=["smal"])},
+            ["figures.fig1.claims.small.bound.all_of", "unknown claim 'smal'"],
+            id="claim's part",
+        ),
         pytest.param({"figures": claiming(at_mots=1.0)}, ["at_mots", "'at_most'"], id="claim's"),
         pytest.param(
             {"figures": {"fig1": {"claims": {"small": {**CLAIM, "bount": {}}}}}},

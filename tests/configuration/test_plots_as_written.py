@@ -39,6 +39,14 @@ def shown(found: Any) -> list[tuple[str, list[str], str]]:
     ]
 
 
+def test_lines_that_are_compared_have_labels_with_and_without_hue(tmp_path: Path) -> None:
+    own = {"quantity": "loss", "solid": "ours", "against": {"one": "One"}}
+    row = own | {"x": "width", "hue": None, "over": "learning_rate"}
+    found = plot(tmp_path, rows=[own, row], columns={"main": "Main"})
+    labels = [[line.label for line in panel.lines] for panel in found.panels]
+    assert labels == [["ours", "One"]] * 2
+
+
 def test_rows_are_quantities_and_columns_grids(tmp_path: Path) -> None:
     columns = {"main": "Main", "one": "One"}
     found = plot(

@@ -58,6 +58,15 @@ def test_the_path_is_that_of_the_first_seed(landscapes: Drawn) -> None:
     assert [ax.get_title(loc="left") for ax in landscapes.axes] == ["linear\n", ""]
     assert [ax.get_title() for ax in landscapes.axes] == ["$L$ = 2", "$L$ = 8"]
     assert set(landscapes.legend) == {"inference trajectory", "equilibrium"}
+    assert not any(ax.texts for ax in landscapes.axes)
+
+
+def test_a_path_beyond_the_limits_is_named(tmp_path: Path) -> None:
+    landscape = drawn(write(tmp_path / "f", limits=[-0.1, 0.1]))
+    # the end of the path, along the direction of smallest curvature
+    assert [text.get_text() for ax in landscape.axes for text in ax.texts] == [
+        "trajectory at 0.33 \N{RIGHTWARDS ARROW}"
+    ] * 2
 
 
 def test_values_select_landscapes(tmp_path: Path) -> None:

@@ -699,6 +699,41 @@ def test_without_hue_the_legend_shows_lines_as_they_are_drawn(tmp_path: Path) ->
     assert legend["limit"].get_marker() in (None, "None")
 
 
+def test_a_style_that_a_line_without_hue_shows_has_one_entry(tmp_path: Path) -> None:
+    rows = cells("main", lambda width, **_: {"energy": 1.0 / width}, width=(8, 16, 32))
+    own = {"grid": "main", "quantity": {"metric": "energy"}}
+    both = [{**own, "label": "PC"}, {**own, "label": "BP", "style": "dashed"}]
+    panel = {"title": "", "x": "width", "label": "energy"}
+    panels = ({**panel, "hue": "depth", "lines": both}, {**panel, "hue": None, "lines": both[1:]})
+    legend = of_panels(tmp_path, rows, *panels).legend
+    assert [name for name in legend if name in ("PC", "BP")] == ["BP", "PC"]
+    assert to_rgb(legend["PC"].get_color()) == (0.35,) * 3 != to_rgb(legend["BP"].get_color())
+
+
+def test_the_legend_shows_the_marks_of_optima_in_the_strip(tmp_path: Path) -> None:
+    rows = rate_rows("main")
+    both = [
+        {"grid": "main", "quantity": TRAIN, "label": label, "style": look}
+        for label, look in {"PC": "solid", "BP": "dashed"}.items()
+    ]
+    legend = of_panels(tmp_path, rows, rate_panel("main", lines=both)).legend
+    faces = [to_rgb(legend[name].get_markerfacecolor()) for name in ("PC", "BP")]
+    assert faces == [(0.35,) * 3, (1.0,) * 3]
+    assert {legend[name].get_marker() for name in ("PC", "BP")} == {"o"}
+
+
+def test_a_dashed_line_of_a_single_point_has_a_mark(tmp_path: Path) -> None:
+    rows = cells("main", lambda width, **_: {"energy": 1.0 / width}, width=(8,))
+    rows += cells("other", lambda width, **_: {"energy": 1.0 / width}, width=(8, 16))
+    energy = {"quantity": {"metric": "energy"}, "style": "dashed"}
+    both = [{"grid": grid, "label": grid, **energy} for grid in ("main", "other")]
+    panel = {"title": "", "x": "width", "hue": None, "label": "energy", "lines": both}
+    shown = [
+        line for line in of_panels(tmp_path, rows, panel).axes[0].lines if len(line.get_xdata())
+    ]
+    assert [line.get_marker() for line in shown] == ["o", "None"]
+
+
 def test_sizes_of_several_networks_are_told_apart_by_what_their_titles_share(
     tmp_path: Path,
 ) -> None:

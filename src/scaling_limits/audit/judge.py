@@ -52,11 +52,16 @@ def judge(
         ConfigurationError: a claim names a column that the cells do not have, or its columns do not distinguish its
             cells.
     """
+    outcomes = {
+        claim.id: _judge(claim, results, titles or {}, substituted=substituted)
+        for claim in claims
+        if not claim.all_of
+    }
     verdicts = []
     for claim in claims:
         key = (paper, figure, claim.id, preset)
         failure, amendment = register.failures.get(key), register.amendments.get(key)
-        judged = _judge(claim, results, titles or {}, substituted=substituted)
+        judged = _together(claim.all_of, outcomes) if claim.all_of else outcomes[claim.id]
         measured = judged.measured
         verdicts.append(
             Verdict(
@@ -74,7 +79,7 @@ def judge(
                 source=claim.source,
                 detail=judged.detail,
                 power=recorded_power(claim, results)
-                if with_power and judged.outcome == "holds"
+                if with_power and judged.outcome == "holds" and not claim.all_of
                 else None,
                 registered=failure.whole_text if failure else None,
                 clause=failure.whole_clause if failure else None,
@@ -132,6 +137,16 @@ def _judge(
             return _Judged("inconclusive", detail, measured, "control", open_control)
         controls.append(f"; in the control '{grid}', {control.detail}")
     return _Judged("holds", measured.detail + "".join(controls), measured)
+
+
+def _together(parts: Sequence[str], outcomes: Mapping[str, _Judged]) -> _Judged:
+    """Return the outcome of a conjunction of claims: one that fails decides, and next one that is open."""
+    judged = {part: outcomes[part] for part in parts}
+    failing = [part for part in parts if judged[part].outcome == "fails"]
+    open_parts = [part for part in parts if judged[part].outcome != "holds"]
+    deciding = judged[next(iter(failing or open_parts or parts))]
+    detail = "; ".join(f"{part}: {each.outcome}" for part, each in judged.items())
+    return _Judged(deciding.outcome, detail, reason=deciding.reason)
 
 
 def _on_substitute(claim: ClaimBase, results: Results) -> _Judged:

@@ -42,7 +42,8 @@ class ClaimBase(Strict, ABC):
     pooled records of `grids`, restricted to cells with the values `only` of other columns. Each grid in `control` is
     judged separately; the claim must fail on it, otherwise the verdict is inconclusive. `decided_at` names columns and
     the size that the records must reach for a verdict. A claim with `names_dataset` has no verdict on a substitute
-    dataset.
+    dataset. A claim with `all_of` is the conjunction of these claims of the same figure: their verdicts decide it, and
+    its own rule is not measured.
     """
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
@@ -54,6 +55,7 @@ class ClaimBase(Strict, ABC):
     only: dict[str, Value] = Field(default_factory=dict)
     names_dataset: bool = False
     decided_at: dict[str, float] = Field(default_factory=dict)
+    all_of: Names = ()
     quantity: Quantity
 
     @property

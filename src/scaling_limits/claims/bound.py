@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from scaling_limits.claims.base import MARGIN, Names, Region, Some, SteppedClaim
 from scaling_limits.claims.checks import Problem, ratio_problems
@@ -46,8 +46,9 @@ class Claim(SteppedClaim):
     A point is one combination of values of the columns `by`; its value is the mean over seeds, and the best over the
     hyperparameters `over`. With `at`, the bound must hold at each of these steps (`all`: every recorded step), and the
     quantity's `reduce` is ignored. With `divergence: evidence`, the claim is that training (or inference) fails: a
-    diverged cell satisfies `at_least`, even if every cell diverged. With `every_seed`, the claim has no exception: a
-    single seed beyond the bound refutes it, whatever the mean is.
+    diverged cell satisfies `at_least`, even if every cell diverged. With `exact`, the claim is true or false of each
+    single network, as a theorem is: every run must satisfy the bound up to this numerical tolerance, which covers the
+    rounding errors of the precision in which it was computed. There is then no mean over seeds and no interval.
     """
 
     kind: Literal["bound"]
@@ -57,7 +58,7 @@ class Claim(SteppedClaim):
     at_least: float | None = None
     at_most: float | None = None
     divergence: Literal["evidence"] | None = None
-    every_seed: bool = False
+    exact: float | None = Field(default=None, gt=0)
 
     @property
     def columns(self) -> Names:
@@ -83,9 +84,9 @@ class Claim(SteppedClaim):
                 "divergence: what diverged is infinitely bad, so it is evidence for at_least only; "
                 "for a quantity that should be small where training fails, as accuracy, use complement"
             )
-        if self.every_seed and self.over:
+        if self.exact is not None and self.over:
             raise ValueError(
-                "every_seed: the best over hyperparameters is a mean over seeds; leave `over` out"
+                "exact: the best over hyperparameters is a mean over seeds; leave `over` out"
             )
         return self
 
@@ -105,18 +106,19 @@ class Claim(SteppedClaim):
             UndecidedError: no point lies in the region, every cell there diverged and divergence is no evidence, or the
                 best value is not below its lower bound, but may be beyond the edge of its grid.
         """
+        if self.exact is not None:
+            return self._measure_runs(results, self.exact)
         allowed = Bounds.between(self.at_least, self.at_most)
         smallest = self.at_least is not None
         extreme, index_of = (np.min, np.argmin) if smallest else (np.max, np.argmax)
         generator = new_generator()
-        steps, singles = [], []
-        for quantity in steps_of(self, results):
-            table = self._table(results, quantity)
-            singles.append(extreme(table.rows["value"]))
-            steps.append(_values(self, table, quantity, generator))
+        steps = [
+            _values(self, self._table(results, quantity), quantity, generator)
+            for quantity in steps_of(self, results)
+        ]
         means = [extreme(step.means) for step in steps]
         step = steps[int(index_of(means))]
-        value, where = float(extreme(means)), self._place(step, int(index_of(step.means)))
+        value, where = float(extreme(means)), step.place(self, int(index_of(step.means)))
         sampled = extreme([extreme(step.sampled, axis=0) for step in steps], axis=0)
         by_factors = step.scale.logarithmic and step.scale.top is None
         interval = extreme_of(value, sampled, most=step.scale.top, logarithmic=by_factors)
@@ -127,13 +129,9 @@ class Claim(SteppedClaim):
             raise UndecidedError(edge, "optimum at the edge")
         named = self._extreme_name(len(step.settings), len(steps))
         detail = f"the {named} is {with_interval(value, interval)} ({where})"
-        single = float(extreme(singles))
         if holds is None and (clear := self._clear_violation(steps, allowed)) is not None:
             holds, (value, interval, where) = False, clear
             detail += f"; at {where}, it is {with_interval(value, interval)}"
-        if self.every_seed and decide(single, None, *allowed) is False:
-            holds, value, interval = False, single, None
-            detail += f", and with a single seed {number(single)}"
         return Measurement(
             holds=holds,
             value=value,
@@ -141,6 +139,28 @@ class Claim(SteppedClaim):
             threshold=f"{quantity_name(self)} {allowed}",
             detail=f"{detail}; it should be {allowed}",
             place=f"at {where}" if sum(len(each.settings) for each in steps) > 1 else "",
+        )
+
+    def _measure_runs(self, results: Results, tolerance: float) -> Measurement:
+        """Measure the single run that is closest to violating the bound, or violates it most."""
+        allowed = Bounds.between(self.at_least, self.at_most)
+        smallest = self.at_least is not None
+        runs = [
+            (float(run["value"]), run, quantity)
+            for quantity in steps_of(self, results)
+            for run in self._table(results, quantity).rows.to_dict("records")
+        ]
+        value, run, quantity = (min if smallest else max)(runs, key=lambda each: each[0])
+        where = self.place([run[column] for column in self.by], quantity)
+        named = f"{'smallest' if smallest else 'largest'} {quantity_name(self)} of {len(runs)}"
+        rule = f"{allowed} for every run, up to {setting(tolerance)}"
+        return Measurement(
+            holds=decide(value, None, allowed.low - tolerance, allowed.high + tolerance),
+            value=value,
+            interval=None,
+            threshold=f"{quantity_name(self)} {allowed}; for every run, up to {setting(tolerance)}",
+            detail=f"the {named} is {number(value)} ({where}, seed {run['seed']}); it should be {rule}",
+            place=f"at {where}",
         )
 
     def _clear_violation(
@@ -163,7 +183,7 @@ class Claim(SteppedClaim):
             if beyond[row] > most:
                 most = float(beyond[row])
                 interval = (float(ends[row, 0]), float(ends[row, 1]))
-                clearest = float(step.means[row]), interval, self._place(step, row)
+                clearest = float(step.means[row]), interval, step.place(self, row)
         return clearest
 
     def _table(self, results: Results, quantity: Quantity) -> Table:
@@ -180,11 +200,11 @@ class Claim(SteppedClaim):
             may_diverge=evidence,
         )
 
-    def _place(self, values: _Values, row: int) -> str:
-        """Return the settings and the step of a value as text."""
-        pairs = zip(self.by, values.settings[row], strict=True)
+    def place(self, settings: Iterable[object], quantity: Quantity) -> str:
+        """Return the settings `by` and the step of a value as text."""
+        pairs = zip(self.by, settings, strict=True)
         place = ", ".join(f"{prose(column)} {setting(value)}" for column, value in pairs)
-        step = values.quantity.step
+        step = quantity.step
         return place + ("" if step is None or self.at is None else f", step {step}")
 
     def _extreme_name(self, num_points: int, num_steps: int) -> str:
@@ -222,6 +242,10 @@ class _Values:
     scale: Scale
     points: Points | None = None
     edge: str | None = None
+
+    def place(self, claim: Claim, row: int) -> str:
+        """Return the settings and the step of a value as text."""
+        return claim.place(self.settings[row], self.quantity)
 
 
 def _values(
@@ -268,13 +292,17 @@ class _Simulation(NoisySimulation):
 
     def draw(self, scenario: str, wrong: float, generator: np.random.Generator) -> np.ndarray:
         """Draw values [rows] around the recorded ones, or beyond the bound."""
-        values = super().draw(scenario, wrong, generator)
+        # an exact claim is no statement about a mean, so that runs do not scatter about the recorded ones
+        is_exact = self.claim.exact is not None
+        values = self.recorded if is_exact else super().draw(scenario, wrong, generator)
         return self._beyond(values) if wrong else values
 
     def _beyond(self, values: np.ndarray) -> np.ndarray:
         """Move values [rows] as far beyond the bound as they lie within it."""
         claim = self.claim
-        bound = float((claim.at_most if claim.at_least is None else claim.at_least) or 0)
+        low, high = Bounds.between(claim.at_least, claim.at_most)
+        tolerance = claim.exact or 0.0
+        bound = low - tolerance if claim.at_most is None else high + tolerance
         # a bound at zero has no logarithm
         scale = Scale(
             self.scale.logarithmic and (bound > 0 or self.scale.top is not None), self.scale.top

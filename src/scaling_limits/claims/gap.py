@@ -117,6 +117,8 @@ class Claim(BestClaim):
             value=value,
             interval=interval,
             threshold=f"{ratio_name} below {setting(below)}",
+            # a change of the ratio concerns two sizes, or two quantities
+            place=f"at {ratios[0].where}" if len(ratios) == 1 else "",
             detail=f"{'; '.join(ratio.text for ratio in ratios)}: {what} "
             f"{with_interval(value, interval)}; it should be below {setting(below)}",
         )

@@ -74,6 +74,11 @@ def claims(
             for location, problem in explained(model, error, content):
                 path = ("claims", name, kind, *as_written(location))
                 errors.append(MisplacedError(path, problem))
+    parts = [claim.id for claim in valid if not claim.all_of]
+    for claim in valid:
+        path = ("claims", claim.id, claim.kind, "all_of")
+        wrong = [part for part in claim.all_of if part not in parts]
+        errors += [MisplacedError(path, unknown("claim", part, parts)) for part in wrong]
     return valid, errors
 
 

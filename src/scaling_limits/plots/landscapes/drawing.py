@@ -6,6 +6,7 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from scaling_limits.outcomes import number
 from scaling_limits.plots.along import Along
 from scaling_limits.plots.figure_folder import FigureFolder
 from scaling_limits.plots.landscapes import LandscapePanel, Options, size
@@ -48,9 +49,27 @@ class Landscapes(Along[Options, LandscapePanel]):
         return levels
 
     def marks(self, panel: LandscapePanel, value: float, ax: Axes) -> None:
-        """Draw the path of inference and the equilibrium."""
+        """Draw the equilibrium, and the path of inference or, if it lies beyond the limits, where it is."""
         path = self.path(panel, value)
         ax.plot(path[0], path[1], **_PATH)
+        low, high = self.plot.limits
+        if not path.apply(lambda along: along.between(low, high)).all(axis=1).any():
+            last = path[0].iloc[-1]
+            beyond = f"trajectory at {number(last, 2)}"
+            text, side = (
+                (f"{beyond} \N{RIGHTWARDS ARROW}", 1)
+                if last > 0
+                else (f"\N{LEFTWARDS ARROW} {beyond}", 0)
+            )
+            look: style.Look = {"ha": ("left", "right")[side], "color": "white"}
+            ax.annotate(
+                text,
+                (side, 0.5),
+                (0, 9),
+                xycoords="axes fraction",
+                textcoords="offset points",
+                **look,
+            )
         ax.plot([0.0], [0.0], **_STAR)
 
     def complete(self) -> None:

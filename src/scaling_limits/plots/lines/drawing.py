@@ -31,6 +31,8 @@ from scaling_limits.records import AXES
 
 _BAND = {"err_style": "band", "err_kws": {"linewidth": 0.3, "alpha": 0.12}}
 _BARS = {"err_style": "bars", "err_kws": {"elinewidth": 0.8}}
+_SINGLE_POINT: style.Look = {"marker": "o", "markersize": 3.0, "markerfacecolor": "white"}
+"""Mark of a dashed or dotted line with a single point, which would otherwise be invisible."""
 _SEED: style.Look = {
     "units": "seed",
     "estimator": None,
@@ -106,6 +108,8 @@ class Lines(page.Drawing):
                 look["zorder"] = 1.8
             elif panel.stops_at_limits:
                 points = marks.within_limits(points, panel)
+            if look["marker"] is None and points[panel.x].nunique() == 1:
+                look |= _SINGLE_POINT
             if len(points):
                 look["estimator"] = panel.centre
                 look["errorbar"] = ("pi", 50 if shows_half(line, points, panel) else 100)

@@ -99,14 +99,23 @@ def _shared_phrases(lines: Lines, hue: str | None, network: str) -> str:
 
 
 def _styles(lines: Lines) -> dict[str, Artist]:
+    """Return an entry for each labelled style, unless lines with colours of their own show it as well.
+
+    An entry also shows the mark of its optima in the strip below the axes.
+    """
+    panels = lines.plot.panels
+    in_strips = {line.label for panel in panels if marks.is_tuned(panel) for line in panel.lines}
+    coloured = {line.label for panel in panels if panel.hue is None for line in panel.lines}
     entries: dict[str, Artist] = {}
-    for panel in lines.plot.panels:
+    for panel in panels:
         for line in panel.lines:
-            if line.label and panel.hue is not None:
+            if line.label and panel.hue is not None and line.label not in coloured:
                 look = {"markersize": 3.0, **style.LINES[line.style]}
                 if line.across:
                     look["marker"] = None
                 look["color"] = "0.35" if line.each else "black"
+                if line.label in in_strips:
+                    look |= marks.optimum_mark(look["color"], solid=line.style == "solid")
                 entries[line.label] = Line2D([], [], **look)
     return entries
 

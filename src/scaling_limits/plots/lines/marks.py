@@ -117,10 +117,15 @@ def optima(
         look: style.Look = {"color": line.colour, "solid_capstyle": "round"}
         if nearly.size > 1:
             strip.plot(nearly[[0, -1]], [row] * 2, linewidth=2.4, alpha=0.4, label=bar, **look)
-        fill = line.colour if line.solid else "white"
-        mark: style.Look = {"marker": "o", "markersize": 2.6, "markerfacecolor": fill}
-        strip.plot(xs[[at]], [row], label="_", **look, **mark)
+        strip.plot(
+            xs[[at]], [row], label="_", **look, **optimum_mark(line.colour, solid=line.solid)
+        )
     return strip
+
+
+def optimum_mark(colour: Colour, *, solid: bool) -> style.Look:
+    """Return the style of the mark of an optimum in a strip; comparisons, which are not `solid`, have a hollow one."""
+    return {"marker": "o", "markersize": 2.6, "markerfacecolor": colour if solid else "white"}
 
 
 def ring(ax: Axes, panel: Panel, rows: pd.DataFrame, quantity: Quantity) -> None:

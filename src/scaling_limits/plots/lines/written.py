@@ -162,7 +162,8 @@ def _panel(panel: Written, names: Names, path: Path) -> Written:
     ]
     lines = []
     for grid, title in names.titled(panel["of"], path):
-        label = panel.get("solid") if rest.get("hue") else grid if title is None else title
+        own = None if rest.get("hue") else grid if title is None else title
+        label = panel.get("solid", own)
         named = {} if label is None else {"label": label}
         lines.append({"grid": grid, "quantity": quantity, **named})
         lines += [{"grid": grid, **line} for line in beside]
