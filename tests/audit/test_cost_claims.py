@@ -366,6 +366,19 @@ class TestGap:
         assert verdict.verdict == "inconclusive"
         assert "at the edge of the grid" in verdict.detail
 
+    @pytest.mark.parametrize(
+        ("first", "chance", "expected"),
+        [(-4, 2.0, "holds"), (-4, 5.0, "inconclusive"), (-3, 2.0, "inconclusive")],
+        ids=["learns nothing", "learns", "was not run where the other is best"],
+    )
+    def test_a_reference_that_learns_nothing(
+        self, decide, tabulate, bowl_rows, first, chance, expected
+    ):
+        rates = [2.0**k for k in range(first, 1)]
+        rows = self.rows(bowl_rows, lambda width: 1.0, lambda width: 2.0, rates=rates)
+        claim = GAP | {"quantity": {"metric": "train_loss", "chance": chance}}
+        assert decide(claim, tabulate(rows)).verdict == expected
+
     def test_sizes_differ(self, decide, tabulate, bowl_rows):
         rows = self.rows(bowl_rows, lambda n: 1.0, lambda n: 2.0, widths=(32, 64))
         assert "differs: 256 and 64" in decide(GAP, tabulate(rows)).detail

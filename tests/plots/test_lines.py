@@ -308,13 +308,18 @@ def test_no_decades_stand_empty(rates: Drawn) -> None:
 
 
 @pytest.mark.parametrize(
-    "ends", [(2e-6, 1e-5), (2e-6, 1.2e-5), (0.83, 1.29), (0.4, 0.57), (0.05, 0.5), (1e-3, 1e3)]
+    "ends",
+    [
+        *[(2e-6, 1e-5), (2e-6, 1.2e-5), (0.83, 1.29), (0.4, 0.57)],
+        *[(0.05, 0.5), (0.02, 0.9), (1e-3, 1e3)],
+    ],
 )
-def test_a_logarithmic_axis_has_two_numbers_at_least(ends: tuple[float, float]) -> None:
+@pytest.mark.parametrize("few", [False, True])
+def test_a_logarithmic_axis_has_two_numbers_at_least(ends: tuple[float, float], few: bool) -> None:
     ax = Figure().subplots()
     ax.set_yscale("log")
     ax.set_ylim(*ends)
-    page.scale_ticks(ax.yaxis, "log", *ends)
+    page.scale_ticks(ax.yaxis, "log", *ends, few=few)
     numbers = [label for label in ax.get_yticklabels() if label.get_text()]
     assert sum(ends[0] <= label.get_position()[1] <= ends[1] for label in numbers) >= 2
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
@@ -26,7 +27,7 @@ from plotting_records import (
 )
 
 from scaling_limits.plots import optima
-from scaling_limits.plots.lines import Panel, tracks
+from scaling_limits.plots.lines import Panel, marks, tracks
 from scaling_limits.plots.lines.headers import headers_of
 
 BAR, STABLE = "within 10 % of the lowest", "edge of stability"
@@ -372,7 +373,7 @@ def test_a_panel_without_a_claim_shows_its_optima_in_a_column_with_one(tmp_path:
     (ax,) = lowest(found)
     fills = [line.get_markerfacecolor() for line in ax.lines if line.get_marker() != "None"]
     assert [to_rgb(fill) == (1, 1, 1) for fill in fills] == [False, True]
-    assert any("without a claim" in entry for entry in found.legend)
+    assert "optimum on the grid" in " ".join(found.legend)
 
 
 def test_an_end_of_an_interval_that_is_not_known_leaves_the_axes(rates: Drawn) -> None:
@@ -408,7 +409,7 @@ def test_a_column_whose_optima_no_claim_locates_shows_them_in_grey(tmp_path: Pat
     (grey,) = (line for line in middle.lines if line.get_marker() == "o")
     assert to_rgb(grey.get_color()) == (0.5,) * 3
     assert to_rgb(grey.get_markerfacecolor()) == (1, 1, 1)
-    assert "optimum on the grid, without a claim" in found.legend
+    assert "optimum on the grid" in found.legend
     assert middle.get_ylim() == first.get_ylim()
     assert first.get_ylim()[0] < 2**-6
 
@@ -421,7 +422,7 @@ def test_a_row_shows_the_optima_of_all_quantities(tmp_path: Path, wrap: int) -> 
     claim = judged(TRAIN, "main", optima={"main": STAYS})
     found = of_panels(tmp_path, rows, *panels, judged=[claim], wrap=wrap)
     assert len(lowest(found)) == wrap
-    assert ("optimum on the grid, without a claim" in found.legend) is (wrap == 2)
+    assert ("optimum on the grid" in found.legend) is (wrap == 2)
 
 
 def test_claims_about_a_grid_precede_those_of_which_it_is_a_control() -> None:
@@ -580,3 +581,44 @@ def test_headers_split_the_titles_of_full_grids_only(
     titles: list[str], columns: int, headers: tuple[list[str], list[str]] | None
 ) -> None:
     assert headers_of(titles, columns) == headers
+
+
+@pytest.mark.parametrize("wrap", [1, 2])
+def test_the_largest_nearly_optimal_rate_has_optima_of_its_own(tmp_path: Path, wrap: int) -> None:
+    rows = [*rate_rows("main"), *rate_rows("control", drift=1.0)]
+    largest: Located = [[8, 2**-2.5, 2**-3, 2**-2], [32, 2**-2.5, 2**-3, 2**-2]]
+    claims = [
+        judged(TRAIN, "main", "control", optima={"main": STAYS, "control": MOVES}),
+        judged(TRAIN, "main", optima={"main": largest}, within=0.1),
+    ]
+    panels = [rate_panel("main"), rate_panel("control")]
+    found = of_panels(tmp_path, rows, *panels, judged=claims, wrap=wrap)
+    shown = [(track.name, track.judged, track.points) for track in found.page.tracks]
+    name = "largest within 10 % of the lowest"
+    own = [(points, judged) for named, judged, points in shown if named == name]
+    # a column with the optima of two panels has no room for more
+    located = tuple(map(list, largest))
+    on_grid = tuple((size, rate, rate, rate) for size, rate in ((8, 2**-3), (32, 2**-5)))
+    assert own == ([(located, True), (on_grid, False)] if wrap == 2 else [])
+    assert (f"interpolated optimum (95 % CI) = {name}" in found.legend) is (wrap == 2)
+
+
+@pytest.mark.parametrize(("last", "expected"), [(2.0**-2, 2.0**-3), (2.0**-3, None)])
+def test_the_largest_nearly_optimal_rate_is_not_the_end_of_the_grid(
+    last: float, expected: float | None
+) -> None:
+    panel = Panel.model_validate(rate_panel("main"))
+    rates = 2.0 ** np.arange(-5, np.log2(last) + 1)
+    values = 1 + 0.05 * (np.log2(rates) + 4) ** 2
+    rows = pd.DataFrame({"learning_rate": rates, "value": values, "diverged": False})
+    assert marks.best_x(panel, rows, panel.lines[0].quantity) == 2.0**-4
+    assert marks.best_x(panel, rows, panel.lines[0].quantity, 0.1) == expected
+
+
+def test_the_legend_names_claimed_ranges_of_optima_that_are_relative() -> None:
+    def track(name: str, size: float, claimed: optima.Shifts) -> optima.Track:
+        points = tuple((size * k, 0.1 * size, 0.1 * size, 0.1 * size) for k in (1, size))
+        return optima.Track(0, 0, name, "width", "learning_rate", points, claimed=claimed)
+
+    different = [track("MLP", 8, (-0.75, 0.75)), track("CNN", 4, (-0.5, 0.5))]
+    assert "claimed range" in optima.legend(different)

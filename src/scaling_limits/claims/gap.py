@@ -38,7 +38,8 @@ class Claim(BestClaim):
     The difference is at least the fraction `margin`. With a negative margin the best value is no higher than by this
     fraction, which also holds if nothing differs. If it `grows`, the ratio of the two best values must be lower by
     this fraction than at the smallest size. With `reference_quantity`, it must be lower by this fraction than the ratio
-    for that quantity, such as the loss earlier in training.
+    for that quantity, such as the loss earlier in training. A side that nowhere learns anything (`Quantity.chance`) is
+    compared with its best value, even at the edge of its grid.
     """
 
     kind: Literal["gap"]
@@ -129,11 +130,16 @@ class Claim(BestClaim):
 
 
 class _Arms(NamedTuple):
-    """The points of the judged grids and of the reference by size, and the name of their quantity."""
+    """The points of the judged grids and of the reference by size, and their quantity."""
 
     ours: dict[float, Points]
     theirs: dict[float, Points]
-    name: str
+    quantity: Quantity
+
+    @property
+    def name(self) -> str:
+        """The name of the quantity."""
+        return name_of(self.quantity)
 
 
 class _Ratio(NamedTuple):
@@ -162,7 +168,7 @@ def _arms(claim: Claim, results: Results, reference: Results, quantity: Quantity
         )
         for cells in (results, reference)
     )
-    return _Arms(ours, theirs, name_of(quantity))
+    return _Arms(ours, theirs, quantity)
 
 
 def _ratio(
@@ -189,7 +195,7 @@ def _ratio(
             f"{prose(claim.along)} differs: {setting(size)} and {setting(theirs_at)}"
         )
     ours, theirs = arms.ours[size], arms.theirs[size]
-    _require_ratio(claim, ours, theirs, where)
+    _require_ratio(claim, arms.quantity, ours, theirs, where)
     best = [points.draws(generator).min(axis=0) for points in (ours, theirs)]
     text = (
         f"at {where} the best {arms.name} is {number(ours.means.min())}, and "
@@ -199,10 +205,14 @@ def _ratio(
     return _Ratio(value, ratio_of(*best), where, text)
 
 
-def _require_ratio(claim: Claim, ours: Points, theirs: Points, where: str) -> None:
+def _require_ratio(
+    claim: Claim, quantity: Quantity, ours: Points, theirs: Points, where: str
+) -> None:
     """Reject points that have no ratio at one size.
 
-    The larger value must not lie at an open edge of its grid, beyond which it might be smaller still.
+    The larger value must not lie at an open edge of its grid, beyond which it might be smaller still. A size that does
+    not train (`Quantity.chance`) has no optimum, so its best value may lie anywhere, if it was also run at the
+    hyperparameters at which the other side is best.
 
     Raises:
         UndecidedError: the ratio does not exist or may be wrong.
@@ -212,10 +222,19 @@ def _require_ratio(claim: Claim, ours: Points, theirs: Points, where: str) -> No
     smallest = [points.means.min() for points in (ours, theirs)]
     if not np.isfinite(smallest).any():
         raise no_value(claim, where)
-    larger = theirs if smallest[0] <= smallest[1] else ours
+    smaller, larger = (ours, theirs) if smallest[0] <= smallest[1] else (theirs, ours)
+    if not quantity.learned(float(larger.means.min())) and _covers(claim, larger, smaller):
+        return
     reason = open_edge(larger, list(claim.over), tolerance=0.0)
     if reason is not None:
         raise UndecidedError(f"at {where}, for the larger one, {reason}", "optimum at the edge")
+
+
+def _covers(claim: Claim, points: Points, other: Points) -> bool:
+    """Return whether points lie around the hyperparameters of the smallest value of other points."""
+    columns = list(claim.over)
+    settings, best = points.settings[columns], other.settings[columns].iloc[other.best]
+    return bool(((settings.min() <= best) & (best <= settings.max())).all())
 
 
 class _Simulation(BestSimulation):

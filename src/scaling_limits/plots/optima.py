@@ -371,13 +371,13 @@ def legend(tracks: Sequence[Track]) -> dict[str, Artist]:
     }
     if not all(track.judged for track in tracks):
         look = _LOOKS[0] | _UNJUDGED
-        entries["optimum on the grid, without a claim"] = Line2D(
-            [], [], markersize=3.0, linewidth=0.9, **look
-        )
+        entries["optimum on the grid"] = Line2D([], [], markersize=3.0, linewidth=0.9, **look)
     sizes = dict.fromkeys(track.along.replace("_", " ") for track in tracks if track.along in SIZES)
     if sizes:
         entries[f"power of the {' or '.join(sizes)}"] = Line2D([], [], color=_GUIDE, linewidth=0.8)
     columns = {track.column for track in tracks}
+    if _differ_in_start(tracks):
+        tracks = [track.relative for track in tracks]
     if any(_claimed_ranges([t for t in tracks if t.column == column]) for column in columns):
         entries["claimed range"] = Patch(**_CLAIMED)
     if any(end is None for track in tracks for point in track.points for end in point[2:]):

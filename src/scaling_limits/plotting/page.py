@@ -440,7 +440,7 @@ def scale_ticks(
     elif ratio < (300 if plain else 100):
         subs: tuple[float, ...] = (1, 2, 5) if plain else (1, 3)
         if few:
-            subs = (1,) if ratio > 30 else subs
+            subs = ((1, 3) if plain else (1,)) if ratio > 30 else subs
         elif ratio < 10:
             subs = (1, 1.5, 2, 3, 4, 5, 6, 8)
         axis.set_major_locator(LogLocator(subs=subs, numticks=12))

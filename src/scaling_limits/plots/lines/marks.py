@@ -102,10 +102,7 @@ def optima(
             dots: style.Look = {"color": line.colour, "linestyle": ":", "linewidth": 1.0}
             strip.plot(xs[[0, -1]], [row] * 2, label=_UNTRAINED, **dots)
             continue
-        at = int(lack.argmin())
-        within = None if line.claim is None else line.claim.get("within")
-        if within is not None:
-            at = int(np.flatnonzero(lack <= (1 + within) * lack.min())[-1])
+        at = _best(lack, (line.claim or {}).get("within"))
         judged = line.claim is not None
         ring = style.RING | {"color": line.colour, "label": _JUDGED if judged else _RING}
         if not judged:
@@ -136,11 +133,24 @@ def ring(ax: Axes, panel: Panel, rows: pd.DataFrame, quantity: Quantity) -> None
         ax.plot(xs[at], values[at], zorder=2.6, label=_RING, **style.RING | _UNJUDGED)
 
 
-def best_x(panel: Panel, rows: pd.DataFrame, quantity: Quantity) -> float | None:
-    """Return the x at which the centre of a line is best, or None if nothing is visible or better than chance."""
+def best_x(
+    panel: Panel, rows: pd.DataFrame, quantity: Quantity, within: float | None = None
+) -> float | None:
+    """Return the x at which the centre of a line is best, or None if nothing is visible or better than chance.
+
+    With `within`, it is the largest x at which the centre exceeds the best one by at most this fraction, unless the
+    grid ends there.
+    """
     xs, _, lack = _curve(panel, rows)
-    learned = xs.size and quantity.learned(float(lack.min()))
-    return float(xs[lack.argmin()]) if learned else None
+    if not xs.size or not quantity.learned(float(lack.min())):
+        return None
+    x = float(xs[_best(lack, within)])
+    return None if within and x == rows[panel.x].max() else x
+
+
+def _best(lack: NDArray[np.float64], within: float | None) -> int:
+    """Return the position of the smallest value, or of the last one at most the fraction `within` above it."""
+    return int(np.flatnonzero(lack <= (1 + within) * lack.min())[-1] if within else lack.argmin())
 
 
 def _curve(panel: Panel, rows: pd.DataFrame) -> tuple[NDArray[np.float64], ...]:

@@ -17,10 +17,19 @@ if TYPE_CHECKING:
 def tracks_of(lines: Lines) -> list[optima.Track]:
     """Return the optima of each panel whose claim has located them, then those of the other panels.
 
-    Lines drawn for comparison have none.
+    Claims about the largest x `within` a factor of the best value follow. If a column already shows the optima of
+    several panels, this x is left out where a claim has located the best one. Lines drawn for comparison have none.
     """
-    judged = list(_judged(lines))
-    return [*judged, *_unjudged(lines, judged)]
+    tracks: list[optima.Track] = []
+    for within in sorted({claim.get("within") or 0.0 for claim in lines.figure.judged}):
+        columns = [track.column for track in tracks]
+        located = {track.panel for track in tracks if track.judged}
+        judged = list(_judged(lines, within))
+        if len(columns) == len(set(columns)):
+            tracks += [*judged, *_unjudged(lines, judged, within)]
+        else:
+            tracks += [track for track in judged if track.panel not in located]
+    return tracks
 
 
 def judging(judged: Iterable[JsonObject], panel: Panel, line: Line) -> JsonObject | None:
@@ -31,24 +40,25 @@ def judging(judged: Iterable[JsonObject], panel: Panel, line: Line) -> JsonObjec
     return optima.judging(judged, (panel.x, panel.hue), line.grid, line.quantity, panel.over)
 
 
-def _judged(lines: Lines) -> Iterator[optima.Track]:
+def _judged(lines: Lines, within: float) -> Iterator[optima.Track]:
+    claims = [claim for claim in lines.figure.judged if (claim.get("within") or 0.0) == within]
     for number, panel in enumerate(lines.plot.panels):
-        column, name = number % lines.columns, _in_column(lines, number)
+        column, name = number % lines.columns, _name(lines, number, within)
         for line in panel.lines:
-            claim = judging(lines.figure.judged, panel, line) if line.style == "solid" else None
+            claim = judging(claims, panel, line) if line.style == "solid" else None
             track = claim and optima.track_of(claim, line.grid, number, column, name)
             if track:
                 yield track
 
 
-def _unjudged(lines: Lines, judged: list[optima.Track]) -> Iterator[optima.Track]:
+def _unjudged(lines: Lines, judged: list[optima.Track], within: float) -> Iterator[optima.Track]:
     """Yield the optima of panels in which no claim has located any, if the plot shows any located ones.
 
-    They are those of the judged quantities, or of all quantities if the panels are in one row.
+    They are those of the judged quantities, or the best x of all quantities if the panels are in one row.
     """
     located = {track.panel for track in judged}
     quantities = {lines.plot.panels[track.panel].label for track in judged}
-    is_row = bool(judged) and len(lines.plot.panels) <= lines.columns
+    is_row = bool(judged) and not within and len(lines.plot.panels) <= lines.columns
     for number, panel in enumerate(lines.plot.panels):
         column, hue = number % lines.columns, panel.hue
         if number in located or not (is_row or panel.label in quantities):
@@ -60,11 +70,18 @@ def _unjudged(lines: Lines, judged: list[optima.Track]) -> Iterator[optima.Track
             for line, value, rows in lines.parts(panel)
             if line.style == "solid"
             and value is not None
-            and (x := marks.best_x(panel, rows, line.quantity)) is not None
+            and (x := marks.best_x(panel, rows, line.quantity, within)) is not None
         ]
         if len({size for size, *_ in best}) == len(best) > 1:
-            name = _in_column(lines, number)
+            name = _name(lines, number, within)
             yield optima.Track(number, column, name, hue, panel.x, tuple(best), judged=False)
+
+
+def _name(lines: Lines, number: int, within: float) -> str:
+    """Return the name of a panel's optima: what is shown `within` a factor, or else what distinguishes the panel."""
+    if within:
+        return f"largest within {100 * within:g} % of the lowest"
+    return _in_column(lines, number)
 
 
 def _in_column(lines: Lines, number: int) -> str:
