@@ -619,6 +619,24 @@ def test_the_axis_contains_bands_over_seeds_up_to_half_of_the_range(
     )
 
 
+@pytest.mark.parametrize(
+    ("samples", "low"), [(100, 0.8), (10000, 0.99)], ids=["few samples", "many samples"]
+)
+def test_the_axis_does_not_magnify_single_samples(tmp_path: Path, samples: int, low: float) -> None:
+    """Accuracies from 0.99 to 1: of 100 samples, the axis spans 20."""
+    rows = cells(
+        "main",
+        lambda width, **_: {"train_accuracy": 0.99 if width == 8 else 1.0},
+        width=(8, 16, 32),
+        num_train=(samples,),
+    )
+    line = {"grid": "main", "quantity": {"metric": "train_accuracy"}, "label": "a"}
+    panel = {"title": "", "x": "width", "hue": None, "label": "a", "scale": "linear", "best": None}
+    (ax,) = of_panels(tmp_path, rows, {**panel, "lines": [line]}).axes
+    margin = 0.08 / (1 - 2 * 0.08) * (1 - low)
+    assert ax.get_ylim() == pytest.approx((low - margin, 1 + margin))
+
+
 def test_a_guide_lies_below_the_line_with_the_closest_slope(tmp_path: Path) -> None:
     """Lines 5 / N and N^-3: neither guide lies near the other line, whose slope it does not have."""
 
