@@ -108,7 +108,12 @@ class Lines(page.Drawing):
                 look["zorder"] = 1.8
             elif panel.stops_at_limits:
                 points = marks.within_limits(points, panel)
-            if len(points):
+            repeated = panel.repeated(line)
+            if len(points) and repeated:
+                centres = points.groupby([panel.x, *repeated])["value"].agg(panel.centre)
+                single: style.Look = {"units": repeated[0], "estimator": None, "errorbar": None}
+                yield centres.reset_index(), {**self.look(panel, line, value), **single}
+            elif len(points):
                 look["estimator"] = panel.centre
                 look["errorbar"] = ("pi", 50 if shows_half(line, points, panel) else 100)
                 if panel.spread == "seeds":
@@ -225,10 +230,10 @@ class Lines(page.Drawing):
         """Return x and the mean or median over seeds of each line's visible points."""
         return [
             visible(rows, log=panel.scale == "log")
-            .groupby(panel.x, dropna=False)["value"]
+            .groupby([panel.x, *panel.repeated(line)], dropna=False)["value"]
             .agg(panel.centre)
             .reset_index()
-            for _, _, rows in self.parts(panel)
+            for line, _, rows in self.parts(panel)
         ]
 
     def _rows_with_x(self, panel: Panel) -> pd.DataFrame:
