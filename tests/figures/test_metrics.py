@@ -11,7 +11,10 @@ from scaling_limits.measurements import registry
     ("quantity", "words"),
     [
         ({"metric": "train_loss", "window": 5}, MetricInfo("training loss", "log", "min")),
-        ({"metric": "test_accuracy"}, MetricInfo("test accuracy", "linear", "max", 1.0)),
+        (
+            {"metric": "test_accuracy"},
+            MetricInfo("test accuracy", "linear", "max", 1.0, "num_test"),
+        ),
         (
             {"metric": "test_accuracy", "complement": True},
             MetricInfo("1 - test accuracy", "log", "min"),

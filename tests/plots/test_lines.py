@@ -603,6 +603,27 @@ def test_lines_and_guides_divided_by_a_power_of_x(tmp_path: Path, relative: bool
     assert rise / np.log(steep.get_xdata()[1] / steep.get_xdata()[0]) == pytest.approx(0.5)
 
 
+def test_an_axis_that_is_neither_x_nor_the_hue_repeats_the_line(tmp_path: Path) -> None:
+    """One line for each step, as means over seeds; they are named, visible, and without a band."""
+
+    def value(width: int, seed: int) -> dict[str, Any]:
+        return {"energy": {step: (step + 1) * width + 2.0 * seed - 1 for step in (0, 4, 9)}}
+
+    rows = cells("main", value, width=(8, 16), seed=(0, 1))
+    energy = {"metric": "energy", "per": "step"}
+    lines_ = [{"grid": "main", "quantity": energy, "style": "thin", "label": "each step"}]
+    panel = {"title": "", "x": "width", "hue": None, "label": "energy", "best": None}
+    drawing = of_panels(tmp_path, rows, {**panel, "lines": lines_})
+    (ax,) = drawing.axes
+    thin = [line for line in ax.lines if line.get_linewidth() == 0.5 and len(line.get_xdata())]
+    shown = [line.get_ydata().tolist() for line in thin]
+    assert sorted(shown) == [[8, 16], [40, 80], [80, 160]]
+    assert ax.get_ylim()[0] < 8
+    assert ax.get_ylim()[1] > 160
+    assert [len(ax.collections), "each step" in drawing.legend] == [0, True]
+    assert not any("seeds" in name for name in drawing.legend)
+
+
 @pytest.mark.parametrize(("spread", "extends"), [(0.2, True), (5.0, False)])
 def test_the_axis_contains_bands_over_seeds_up_to_half_of_the_range(
     tmp_path: Path, spread: float, extends: bool
@@ -622,6 +643,24 @@ def test_the_axis_contains_bands_over_seeds_up_to_half_of_the_range(
     assert (low, high) == pytest.approx(
         (bottom - margin * (top - bottom), top + margin * (top - bottom))
     )
+
+
+@pytest.mark.parametrize(
+    ("samples", "low"), [(100, 0.8), (10000, 0.99)], ids=["few samples", "many samples"]
+)
+def test_the_axis_does_not_magnify_single_samples(tmp_path: Path, samples: int, low: float) -> None:
+    """Accuracies from 0.99 to 1: of 100 samples, the axis spans 20."""
+    rows = cells(
+        "main",
+        lambda width, **_: {"train_accuracy": 0.99 if width == 8 else 1.0},
+        width=(8, 16, 32),
+        num_train=(samples,),
+    )
+    line = {"grid": "main", "quantity": {"metric": "train_accuracy"}, "label": "a"}
+    panel = {"title": "", "x": "width", "hue": None, "label": "a", "scale": "linear", "best": None}
+    (ax,) = of_panels(tmp_path, rows, {**panel, "lines": [line]}).axes
+    margin = 0.08 / (1 - 2 * 0.08) * (1 - low)
+    assert ax.get_ylim() == pytest.approx((low - margin, 1 + margin))
 
 
 def test_a_guide_lies_below_the_line_with_the_closest_slope(tmp_path: Path) -> None:

@@ -12,10 +12,11 @@ from plotting_records import ACCURACY, TRAIN, Drawn, Rows, cells, drawn, results
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.plots.figure_folder import FigureFolder
 from scaling_limits.plots.options import PlotOptions
-from scaling_limits.plots.results_table.drawing import entries, legend
+from scaling_limits.plots.results_table.drawing import colours, entries, legend
 from scaling_limits.plots.tables import FIRST, table_of
-from scaling_limits.plots.typeset import is_bold, plain
+from scaling_limits.plots.typeset import is_bold, is_underlined, plain, underlined
 
+ARROWS = "\N{LEFTWARDS ARROW}", "\N{RIGHTWARDS ARROW}"
 # of two seeds, at width 8 and 16
 VALUES = {
     "sp": {8: (0.5, 0.7), 16: (0.6, 0.6)},
@@ -72,7 +73,33 @@ def test_means_and_deviations_over_seeds_and_differences_seed_by_seed(tmp_path: 
     }
 
 
+COLUMNS: dict[str, Any] = {"compared": "columns"}
 THREE = [{"grid": grid, "title": f"K-FAC, {grid}"} for grid in ("sp", "mup", "best")]
+
+
+@pytest.mark.parametrize(
+    ("places", "options"),
+    [
+        ([("8", "K-FAC", "best"), ("16", "K-FAC", "mup"), ("16", "K-FAC", "best")], COLUMNS),
+        # the lower two are equal at width 8
+        (
+            [("8", "K-FAC", "sp"), ("8", "K-FAC", "mup"), ("16", "K-FAC", "sp")],
+            COLUMNS | {"best": "min"},
+        ),
+        # with the other widths: those of the first are equal
+        (
+            [("8", "K-FAC", "best"), ("16", "K-FAC", "mup")],
+            {"compared": "rows"},
+        ),
+        ([], {}),
+    ],
+)
+def test_the_best_of_what_is_compared_is_underlined(
+    tmp_path: Path, places: list[tuple[str, ...]], options: dict[str, Any]
+) -> None:
+    found = written(tmp_path, BOTH + arm("best"), *THREE, **options)
+    marked = [place for place, words in found.items() if is_underlined(words)]
+    assert sorted(marked) == sorted(places)
 
 
 @pytest.mark.parametrize(
@@ -105,6 +132,55 @@ def test_a_difference_is_bold_if_seeds_agree_on_the_better_side(tmp_path: Path) 
     assert [place for place, words in found.items() if is_bold(words)] == [("8", "K-FAC", "down")]
     one = [row for row in BOTH + arm("best") if row[0]["seed"] == 0]
     assert not any(map(is_bold, written(tmp_path / "c", one, *differences).values()))
+
+
+def test_an_arrow_marks_a_best_value_at_an_end_of_its_grid(tmp_path: Path) -> None:
+    found = written(tmp_path / "a", BOTH + arm("best"), *THREE, compared="rows")
+    assert plain(found["8", "K-FAC", "best"]).startswith("\N{LEFTWARDS ARROW} 90.0")
+    assert plain(found["16", "K-FAC", "mup"]).endswith("\N{RIGHTWARDS ARROW}")
+    # entries are no grid
+    found = written(tmp_path / "b", BOTH + arm("best"), *THREE, **COLUMNS)
+    assert plain(found["8", "K-FAC", "best"]) == "90.0 (14.1)"
+
+
+def test_the_paper_s_best_values_are_underlined_unless_they_are_bold(tmp_path: Path) -> None:
+    columns = ["K-FAC, sp", "K-FAC, mup", "K-FAC, best"]
+    paper = {"columns": columns, "rows": {"8": ["1 (0.5)", "3", "2"], "32": ["1", "2", "**3**"]}}
+    found = written(tmp_path, BOTH + arm("best"), *THREE, paper=paper, **COLUMNS)
+    printed = {place[0]: place[-1] for place, words in found.items() if is_underlined(words)}
+    assert found["8", "paper", "K-FAC", "mup"] == underlined("3")
+    assert [is_bold(found["32", "paper", "K-FAC", "best"]), "32" in printed] == [True, False]
+
+
+def test_the_background_of_differences_is_darker_the_larger_they_are(tmp_path: Path) -> None:
+    """Ours and the paper's are compared with the largest of their own."""
+    paper = {"columns": ["K-FAC, SP", "K-FAC, muP - SP"], "rows": {"8": ["1", "-0.2"]}}
+    plot = said(SP, GAP, paper=paper)
+    folder = FigureFolder.open(write_folder(tmp_path / "figure", plot, BOTH))
+    table = entries(folder, folder.table())
+    shown = colours(table, folder.plot)
+    assert shown is not None
+    # neither the accuracies nor a difference of zero
+    coloured = [bool(colour) for colour in shown.to_numpy().ravel()]
+    assert coloured == [False, False, False, True, False, True]
+    gain, loss = shown.loc[("16", "here")].iloc[1], shown.loc[("8", "paper")].iloc[1]
+    assert gain != loss
+    handles = legend(table, folder.plot)
+    assert {"positive difference", "negative difference (darker: larger)"} <= set(handles)
+    assert colours(table, PlotOptions.model_validate(said(SP))) is None
+
+
+def test_a_batch_of_all_training_samples_is_full(tmp_path: Path) -> None:
+    """It is compared with the paper's full batch, which may be larger."""
+    rows = arm("sp", width=(8,), batch_size=(4, 16), num_train=(16,))
+    paper = {"columns": ["4", "16", "full"], "rows": {"SGD": ["1", "2", "3"]}}
+    entry = {"grid": "sp", "title": "SGD"}
+    options = {"rows": ["entry"], "columns": ["batch_size"], "paper": paper}
+    found = written(tmp_path, rows, entry, **options)
+    assert [key[2] for key in found if key[1] == "here"] == ["4", "16", "full"]
+    assert found["SGD", "here", "16"] == ""
+    assert found["SGD", "here", "full"] == found["SGD", "here", "4"]
+    assert found["SGD", "paper", "full"] == "3"
 
 
 PAPER = {"columns": ["K-FAC, SP", "other"], "rows": {"16": ["71.20", "1"], "32": ["80", "2"]}}
@@ -141,25 +217,28 @@ def test_the_paper_s_other_rows_are_added_and_its_columns_if_it_has_all_of_these
     assert {place[2:] for place in found} == {("K-FAC", "SP"), ("K-FAC", "muP - SP")}
 
 
-def test_bold_entries_and_their_absence_are_explained() -> None:
+def test_marks_and_their_absence_are_explained() -> None:
     index = pd.MultiIndex.from_tuples([("8", "here"), ("8", "paper")])
     own, printed = "paper: with its own data and sizes", "bold in rows of the paper: as printed"
-    spread = "( ): standard deviation over seeds"
+    spread, best = "( ): standard deviation over seeds", "underlined: best of those compared"
 
-    def explained(here: str, *entries: dict[str, str], **options: Any) -> list[str]:
-        table = pd.DataFrame([[here], ["**2 (1)**"]], index=index)
+    def explained(here: str, there: str, *entries: dict[str, str], **options: Any) -> list[str]:
+        table = pd.DataFrame([[here], [there]], index=index)
         return list(legend(table, PlotOptions.model_validate(said(*entries, **options))))
 
-    assert explained("1", SP) == [own, printed]
-    assert explained("1") == ["one seed: nothing bold", own, printed]
-    by_interval = "by the 95 % interval over seeds"
-    assert explained("1 (1)") == [
-        f"nothing bold: no difference is resolved {by_interval}",
-        *(own, printed, spread),
-    ]
-    unresolved = f"nothing bold: no best value is better than the next, {by_interval}"
-    assert explained("1 (1)", SP, compared="rows", best="max")[0] == unresolved
-    assert explained("**1**") == [f"bold: better, {by_interval}", own, printed]
+    assert explained("1", "**2 (1)**", SP) == [own, printed]
+    assert explained("1 (1)", "2", SP) == [own, spread]
+    assert explained("1", underlined("2"), SP) == [best, own]
+    edge = f"{' '.join(ARROWS)}: best at the end of the grid"
+    assert explained(underlined(f"{ARROWS[0]} 1"), "2", SP) == [best, edge, own]
+    assert explained("1", "**2 (1)**") == ["one seed: nothing bold", own, printed]
+    by_interval = "by the 95 % interval of paired seeds"
+    unresolved = f"nothing bold: no difference is resolved {by_interval}"
+    assert explained("1 (1)", "2") == [unresolved, own, spread]
+    assert explained("1 (1)", "2", SP, compared="rows", best="max")[0] == unresolved
+    better = f"bold: better, {by_interval}"
+    assert explained("**1**", "2") == [better, own]
+    assert explained(underlined("**1**"), "2") == [better, best, own]
 
 
 def test_rows_of_the_paper_are_whole() -> None:
@@ -284,6 +363,20 @@ def test_a_picture_has_every_heading_once_and_no_overlaps(picture: Drawn) -> Non
     assert at["K-FAC"] == pytest.approx((at["SP"] + at["muP - SP"]) / 2, abs=5)
     rules = [line for line in ax.lines if line.get_ydata()[0] == 1]
     assert [len(rules), rules[0].get_xdata()[0] < at["SP"]] == [2, True]
-    unresolved = "nothing bold: no difference is resolved by the 95 % interval over seeds"
     spread = "( ): standard deviation over seeds"
-    assert {"diverged (any seed)", spread, unresolved} == set(picture.legend)
+    unresolved = "nothing bold: no difference is resolved by the 95 % interval of paired seeds"
+    assert {"diverged (any seed)", spread, unresolved, "positive difference"} == set(picture.legend)
+    # its background
+    (shaded,) = ax.collections
+    (edges,) = {tuple(ax.get_xlim())}
+    assert edges[0] < shaded.get_paths()[0].get_extents().x0 < at["muP - SP"]
+
+
+def test_underlined_entries_have_a_rule_as_wide_as_they_are(tmp_path: Path) -> None:
+    plot = said(*THREE, **COLUMNS)
+    figure = drawn(write_folder(tmp_path / "f", plot, BOTH + arm("best"))).figure
+    (ax,) = figure.axes
+    (x,) = [words.get_position()[0] for words in ax.texts if words.get_text() == "90.0 (14.1)"]
+    rules = [line.get_xdata() for line in ax.lines if line.get_ydata()[0] % 1]
+    assert len(rules) == 3
+    assert any(sum(ends) / 2 == pytest.approx(x) for ends in rules)

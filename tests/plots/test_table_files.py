@@ -54,6 +54,12 @@ B & 8 & 7 & 8 & $x^2$ \\
     )
 
 
+def test_marks_of_best_values() -> None:
+    table = pd.DataFrame([["__\N{LEFTWARDS ARROW} 1__", "**2**", "__3__"]])
+    assert as_csv(table).splitlines()[1] == "0,1,2,3"
+    assert r"\underline{$\leftarrow$ 1} & \textbf{2} & \underline{3}" in as_latex(table)
+
+
 @pytest.mark.parametrize(
     ("words", "latex"),
     [

@@ -12,13 +12,15 @@ Best = Literal["min", "max"]
 class MetricInfo(NamedTuple):
     """A metric's label, the scale of its axis, whether small or large values are best, and its largest possible value.
 
-    `best` is None if no value is best, as for sizes or for the agreement of two quantities.
+    `best` is None if no value is best, as for sizes or for the agreement of two quantities. A share of samples has the
+    setting `samples` with their number.
     """
 
     label: str
     scale: Scale = "log"
     best: Best | None = "min"
     top: float | None = None
+    samples: str | None = None
 
     @property
     def percent(self) -> bool:
@@ -32,8 +34,8 @@ _RMS = MetricInfo("root mean square", best=None)
 METRICS: dict[str, MetricInfo] = {
     "train_loss": MetricInfo("training loss"),
     "test_loss": MetricInfo("test loss"),
-    "train_accuracy": MetricInfo("training accuracy", "linear", "max", 1.0),
-    "test_accuracy": MetricInfo("test accuracy", "linear", "max", 1.0),
+    "train_accuracy": MetricInfo("training accuracy", "linear", "max", 1.0, "num_train"),
+    "test_accuracy": MetricInfo("test accuracy", "linear", "max", 1.0, "num_test"),
     "analogy_accuracy": MetricInfo("accuracy of analogies", "linear", "max", 1.0),
     "inferred_loss": MetricInfo("loss after inference"),
     "energy": MetricInfo("energy"),

@@ -9,9 +9,14 @@ from scaling_limits.files import write_file
 from scaling_limits.plots import registry
 from scaling_limits.plots.figure_folder import FigureFolder
 from scaling_limits.plots.options import PlotOptions
-from scaling_limits.plots.typeset import Sheet, is_bold, plain
+from scaling_limits.plots.typeset import Sheet, is_bold, is_underlined, plain
 
-_SIGNS = {"\N{MINUS SIGN}": "-", "\N{MULTIPLICATION SIGN}": "diverged"}
+_SIGNS = {
+    "\N{MINUS SIGN}": "-",
+    "\N{MULTIPLICATION SIGN}": "diverged",
+    "\N{LEFTWARDS ARROW} ": "",
+    " \N{RIGHTWARDS ARROW}": "",
+}
 """Signs in a picture and their replacements in files for programs."""
 
 _ESCAPED = {
@@ -23,6 +28,8 @@ _ESCAPED = {
     "[": "{[}",
     "\N{MINUS SIGN}": "$-$",
     "\N{MULTIPLICATION SIGN}": r"$\times$",
+    "\N{LEFTWARDS ARROW}": r"$\leftarrow$",
+    "\N{RIGHTWARDS ARROW}": r"$\rightarrow$",
 }
 
 
@@ -43,7 +50,7 @@ def as_csv(table: pd.DataFrame) -> str:
     """Return a table of text as CSV with one row of headings.
 
     Headings of several levels are joined by commas, each preceded by the name of its level. A cross becomes `diverged`,
-    and minus signs become ASCII hyphens. Mathematics stays between dollar signs.
+    minus signs become ASCII hyphens, and arrows are left out. Mathematics stays between dollar signs.
     """
     names = [str(name or "") for name in table.columns.names]
     tuples = (labels if isinstance(labels, tuple) else (labels,) for labels in table.columns)
@@ -97,6 +104,8 @@ def escaped(text: str) -> str:
 
 def _entry(entry: str) -> str:
     text = escaped(plain(entry))
+    if is_underlined(entry):
+        return rf"\underline{{{text}}}"
     return rf"\textbf{{{text}}}" if is_bold(entry) else text
 
 

@@ -1,6 +1,6 @@
 """Tables of text, typeset as in papers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, groupby, takewhile
@@ -19,7 +19,7 @@ _LINE, _CHARACTER = 0.2, 0.062  # inches
 _GAP = 4  # characters between columns
 _HEAVY, _LIGHT = 0.9, 0.5  # thickness of rules in points
 
-_BOLD = "**"
+_BOLD, _UNDERLINED = "**", "__"
 
 Line = tuple[str, ...]
 
@@ -31,18 +31,31 @@ def bold(entry: str) -> str:
 
 def is_bold(entry: str) -> bool:
     """Return whether a text is marked as bold."""
-    return entry.startswith(_BOLD)
+    return entry.removeprefix(_UNDERLINED).startswith(_BOLD)
+
+
+def underlined(entry: str) -> str:
+    """Return a text marked as underlined."""
+    return f"{_UNDERLINED}{entry}{_UNDERLINED}"
+
+
+def is_underlined(entry: str) -> bool:
+    """Return whether a text is marked as underlined."""
+    return entry.startswith(_UNDERLINED)
 
 
 def plain(entry: str) -> str:
-    """Return a text without the marks of bold."""
-    return entry.removeprefix(_BOLD).removesuffix(_BOLD)
+    """Return a text without its marks."""
+    for mark in (_UNDERLINED, _BOLD):
+        entry = entry.removeprefix(mark).removesuffix(mark)
+    return entry
 
 
 def typeset(
     figure: FigureFolder[PlotOptions],
     table: pd.DataFrame,
     legend: Mapping[str, Artist] | None = None,
+    colours: pd.DataFrame | None = None,
 ) -> Figure:
     """Draw a table of text, with rules above, below and under its header.
 
@@ -53,10 +66,14 @@ def typeset(
         figure: the figure's folder.
         table: the table of text.
         legend: the entries of the legend by label.
+        colours: the background colours of the entries, by the positions of the table; empty for none.
     """
     sheet = Sheet.of(table)
     body = figure.body((_CHARACTER * sheet.ends[-1], _LINE * sheet.height))
-    sheet.write(body.axes(1, 1)[0, 0])
+    ax = body.axes(1, 1)[0, 0]
+    sheet.write(ax)
+    if colours is not None:
+        sheet.fill(ax, colours.to_numpy().tolist())
     body.legend(Block("", legend or {}))
     return body.finish()
 
@@ -140,6 +157,20 @@ class Sheet:
         for row, thickness in ((0, _HEAVY), (len(self.header), _LIGHT), (self.height, _HEAVY)):
             _rule(ax, row, (0, self.ends[-1]), thickness)
 
+    def fill(self, ax: Axes, colours: Sequence[Sequence[str]]) -> None:
+        """Fill the background of the entries that have a colour.
+
+        Args:
+            ax: the axes with the text.
+            colours: the colours of each line of the body, without those of its labels.
+        """
+        for row, line in enumerate(colours):
+            for column, colour in enumerate(line, self.labels):
+                if colour:
+                    low, high = self.ends[column] + _GAP / 4, self.ends[column + 1] - _GAP / 4
+                    top = len(self.header) + row
+                    ax.fill_between([low, high], top, top + 1, color=colour, linewidth=0, zorder=0)
+
     def known(self, row: int) -> int:
         """Return how many labels of a line, except the last, repeat those of the line above."""
         if row == 0:
@@ -155,7 +186,7 @@ class Sheet:
             row: the line, counted from the top.
             first: the first column of the text.
             end: the column after its last.
-            entry: the text, which may be marked as bold.
+            entry: the text, which may be marked as bold, underlined or both.
         """
         is_label = first < self.labels
         x = self.ends[first] + _GAP / 4 if is_label else (self.ends[first] + self.ends[end]) / 2
@@ -163,7 +194,10 @@ class Sheet:
         if entry:
             weight = "bold" if is_bold(entry) else "normal"
             ax.text(x, row + 0.5, plain(entry), size=style.NORMAL, weight=weight, **alignment)
+            if is_underlined(entry):
+                half = 0.45 * text.length(plain(entry))
+                _rule(ax, row + 0.84, (x - half, x + half), _LIGHT)
 
 
-def _rule(ax: Axes, line: int, ends: tuple[float, float], thickness: float) -> None:
+def _rule(ax: Axes, line: float, ends: tuple[float, float], thickness: float) -> None:
     ax.plot(ends, [line, line], color="black", linewidth=thickness, clip_on=False)

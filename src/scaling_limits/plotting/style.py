@@ -38,9 +38,10 @@ LINES: dict[str, Look] = {
     "solid": {**_POINTS, "linestyle": "-"},
     "dashed": {"linestyle": (0, (3.5, 1.6)), "linewidth": 0.9, "marker": None},
     "dotted": {"linestyle": (0, (1, 1.3)), "linewidth": 0.9, "marker": None, "zorder": 1.9},
+    "thin": {"linestyle": "-", "linewidth": 0.5, "marker": None, "zorder": 1.9},
     "markers": {**_POINTS, "linestyle": "none", "markersize": 3.2, "marker": "o"},
 }
-"""Styles of lines; a solid line gets markers if lines are distinguished by them. Dotted lines are below the others."""
+"""Styles of lines; a solid line gets markers if they distinguish lines. Dotted and thin lines are below the others."""
 
 _SETTINGS: Look = {
     "font.size": NORMAL,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -77,13 +77,14 @@ class Line(Strict):
     grid with a single x, or a quantity without the axis that is x, is drawn over the full range of the other lines.
     With `reference`, values are relative errors with respect to that grid at equal hue and seed, and at equal x if the
     quantity keeps this axis, as `step`. As in claims `agrees_with`, a limit with a single value of the hue is compared
-    with all of them, and a reference that lacks some of the seeds is replaced by its mean over seeds. `label` names the
-    line's style in the legend; in a panel without hue it names the line.
+    with all of them, and a reference that lacks some of the seeds is replaced by its mean over seeds. If the quantity
+    keeps an axis that is neither x nor the hue, as `step`, one line is drawn for each of its values, without a band.
+    `label` names the line's style in the legend; in a panel without hue it names the line.
     """
 
     grid: str
     quantity: Quantity
-    style: Literal["solid", "dashed", "dotted", "markers"] = "solid"
+    style: Literal["solid", "dashed", "dotted", "thin", "markers"] = "solid"
     label: str | None = None
     each: bool = True
     across: bool = False
@@ -154,10 +155,15 @@ class Panel(options.Panel):
         ]
 
     def point_columns(self, line: Line) -> tuple[str, ...]:
-        """Return the columns that identify a point of a line: its hue, and x if the quantity varies along x."""
+        """Return the columns that identify a point: the hue, x if the quantity varies along it, and `repeated`."""
         hue = (self.hue,) if self.hue and line.each else ()
         has_x = not line.across or self.x not in AXES or self.x in line.quantity.kept_axes
-        return (*hue, self.x) if has_x else hue
+        return (*hue, *([self.x] if has_x else []), *self.repeated(line))
+
+    def repeated(self, line: Line) -> Sequence[str]:
+        """Return the axis that a line's quantity keeps besides x and the hue; one line is drawn for each value."""
+        shown = [(column or "").removeprefix("relative_") for column in (self.x, self.hue)]
+        return [axis for axis in line.quantity.kept_axes if axis not in shown][:1]
 
     def keeps_x(self, line: Line) -> bool:
         """Return whether x is an axis that the line's quantity keeps."""

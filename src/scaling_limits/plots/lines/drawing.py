@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from scaling_limits.errors import ScalingLimitsError
+from scaling_limits.figures.metrics import metric_info
 from scaling_limits.plots import optima
 from scaling_limits.plots.figure_folder import FigureFolder
 from scaling_limits.plots.lines import (
@@ -47,6 +48,7 @@ _IDENTITIES = ("layer", "index", "output_init_exponent")  # hues whose values ar
 _SHARE = 0.62  # approximate height of the axes relative to the panel with titles and labels
 _FREE = 0.08  # fraction of an axis left free at each end
 _BAND_ROOM = 0.5  # most of the range of lines by which bands over seeds extend an end of the axis
+_LEAST_SAMPLES = 20  # smallest range of an axis with shares of samples
 _FREE_OF_LIMITS = 0.03  # the same if the plot sets the limits
 _NARROW = 4  # columns from which panels have room for few ticks
 _NARROWER = 6  # columns from which they have room for symbols, not for names
@@ -110,7 +112,12 @@ class Lines(page.Drawing):
                 points = marks.within_limits(points, panel)
             if look["marker"] is None and points[panel.x].nunique() == 1:
                 look |= _SINGLE_POINT
-            if len(points):
+            repeated = panel.repeated(line)
+            if len(points) and repeated:
+                centres = points.groupby([panel.x, *repeated])["value"].agg(panel.centre)
+                single: style.Look = {"units": repeated[0], "estimator": None, "errorbar": None}
+                yield centres.reset_index(), {**self.look(panel, line, value), **single}
+            elif len(points):
                 look["estimator"] = panel.centre
                 look["errorbar"] = ("pi", 50 if shows_half(line, points, panel) else 100)
                 if panel.spread == "seeds":
@@ -227,10 +234,10 @@ class Lines(page.Drawing):
         """Return x and the mean or median over seeds of each line's visible points."""
         return [
             visible(rows, log=panel.scale == "log")
-            .groupby(panel.x, dropna=False)["value"]
+            .groupby([panel.x, *panel.repeated(line)], dropna=False)["value"]
             .agg(panel.centre)
             .reset_index()
-            for _, _, rows in self.parts(panel)
+            for line, _, rows in self.parts(panel)
         ]
 
     def _rows_with_x(self, panel: Panel) -> pd.DataFrame:
@@ -416,7 +423,8 @@ class Lines(page.Drawing):
 
         For hyperparameters tuned at each size, values far worse than the median do not extend the axis, but the best
         value of every line and every ring is visible. Otherwise bands over seeds extend it, each end by at most
-        `_BAND_ROOM` of the range of the lines, and single seeds are entirely visible.
+        `_BAND_ROOM` of the range of the lines, and single seeds are entirely visible. An axis with a share of samples
+        spans at least `_LEAST_SAMPLES` samples.
         """
         panel = group[0][0]
         log = panel.scale == "log"
@@ -447,6 +455,8 @@ class Lines(page.Drawing):
         if panel.limits:
             low, high = np.log(panel.limits) if log else panel.limits
             low, high = min([low, *rings]), max([high, *rings])
+        elif not log:
+            low, high = self._resolved(group, low, high)
         span = (high - low) or (abs(high) * 0.1 or 1.0)
         bottom, top = (max(marks.room(ax)[end] for _, ax in group) for end in (0, 1))
         free = _FREE_OF_LIMITS if panel.limits else _FREE
@@ -454,6 +464,25 @@ class Lines(page.Drawing):
         length = span / (1 - bottom - top)
         ends = np.array([low - bottom * length, high + top * length])
         return tuple(np.exp(ends) if log else ends)
+
+    def _resolved(
+        self, group: list[tuple[Panel, Axes]], low: float, high: float
+    ) -> tuple[float, float]:
+        """Return the ends of an axis, moved apart if they magnify single samples of a share of samples."""
+        infos = [metric_info(line.quantity) for panel, _ in group for line in panel.lines]
+        tables = [self.rows(panel) for panel, _ in group]
+        counts = [
+            rows[info.samples].min()
+            for info in infos
+            for rows in tables
+            if info.samples in rows and rows[info.samples].notna().all()
+        ]
+        least = _LEAST_SAMPLES / min(counts) if counts else 0.0
+        if high - low >= least:
+            return low, high
+        tops = [info.top for info in infos if info.top is not None]
+        high = min([(low + high + least) / 2, *tops])
+        return high - least, high
 
     def _bands(self, panel: Panel) -> Iterator[pd.Series]:
         """Yield the ends of each line's band over seeds, or the smallest and largest values of single seeds."""

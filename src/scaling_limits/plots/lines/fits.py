@@ -72,8 +72,8 @@ def slopes_of(
 ) -> list[JsonObject]:
     """Return the fits along x of claims about a line of a panel, with `slope`, `interval` and `sizes`.
 
-    Panels that divide their values and lines with a reference have none. Claims about other cells than the line's are
-    ignored.
+    Panels that divide their values, lines with a reference and repeated lines have none. Claims about other cells than
+    the line's are ignored.
 
     Args:
         fitted: the claims, as in `figure.json`.
@@ -81,7 +81,7 @@ def slopes_of(
         line: one of its lines.
         value: the value of the hue, or None for a line without hue.
     """
-    if panel.divided_by is not None or line.reference is not None:
+    if panel.divided_by is not None or line.reference is not None or panel.repeated(line):
         return []
     quantity = line.quantity.model_dump(exclude={"label", "layer", "per"})
     slopes: list[JsonObject] = []

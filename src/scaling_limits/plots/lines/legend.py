@@ -44,9 +44,9 @@ def shows_half(line: Line, points: pd.DataFrame, panel: Panel) -> bool:
     """Return whether the band shows the interquartile range over seeds.
 
     Lines drawn as markers show the full range: error bars start at the mean, which may lie outside the interquartile
-    range.
+    range. Repeated lines have no band.
     """
-    if line.style == "markers" or not len(points):
+    if line.style == "markers" or panel.repeated(line) or not len(points):
         return False
     return bool(points.groupby(panel.x).size().max() >= _MANY_SEEDS)
 
@@ -136,7 +136,7 @@ def _spread(lines: Lines) -> dict[str, Artist]:
     single: dict[str, Artist] = {}
     for panel in lines.plot.panels:
         for line, _, rows in lines.parts(panel):
-            if not rows.duplicated(panel.x).any() or line.across:
+            if not rows.duplicated(panel.x).any() or line.across or panel.repeated(line):
                 continue
             if panel.spread == "seeds":
                 single[f"{panel.centre} over seeds"] = Line2D([], [], color="0.35", linewidth=0.9)

@@ -44,7 +44,7 @@ def _line(grids: GridResults, panel: Panel, line: Line) -> pd.DataFrame:
     # the quantity may lack the axis that is x, as an analytic solution has no steps
     has_x = not line.across or panel.x not in AXES or panel.x in line.quantity.kept_axes
     by = [*hue, panel.x] if has_x else hue or ["grid"]
-    rows = values(grids, line.grid, line.quantity, [*by, *panel.over])
+    rows = values(grids, line.grid, line.quantity, [*by, *panel.repeated(line), *panel.over])
     rows = rows if has_x else rows.assign(**{panel.x: np.nan})
     if line.reference is not None:
         rows = _errors(grids, panel, line, rows)

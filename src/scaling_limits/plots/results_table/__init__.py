@@ -78,14 +78,16 @@ class Options(PlotOptions):
 
     `rows` and `columns` name the levels of the table's rows and columns, the outermost first: columns of the cells, the
     axis that the quantity keeps (`step`, `layer`, `index`), and `entry` for the entries. Steps are headed by the
-    fraction of the training, if all runs have the same length. Points that a preset leaves out are missing from the
+    fraction of the training, if all runs have the same length, and a batch of all training samples is headed `full`.
+    Points that a preset leaves out are missing from the
     table. `over` names columns of the cells that are optimised for each number; `best` states whether small or large
     values are best. `symbols` maps a column of the cells to the paper's symbol.
     `paper` holds the values that the paper prints, shown below each row. If the paper has all rows or columns of the
-    table, its others are added. A difference (`minus`) is bold if its 95 %
-    confidence interval over seeds lies on the better side of zero. With `compared` (`rows` or `columns`), entries that
-    differ only in their last heading compete, and the best one is bold if its difference from the next best lies on the
-    better side of zero in the same sense.
+    table, its others are added. The background of a difference (`minus`) is darker, the larger it is among our
+    differences or among the paper's. With `compared` (`rows` or `columns`), entries that differ only in their last
+    heading compete, and the best one is underlined. An arrow marks a best one of ours at an end of its row or column,
+    if the last headings are values of a column. A difference, or a best one, is bold if the 95 % confidence interval
+    over seeds, of its difference from the next best, lies on the better side of zero.
     """
 
     SHAPE: ClassVar[Shape] = {
@@ -194,8 +196,9 @@ def text(figure: FigureFolder[Options], table: pd.DataFrame) -> pd.DataFrame:
 
 def draw(figure: FigureFolder[Options], table: pd.DataFrame) -> Figure:
     """Draw the table of results."""
-    from scaling_limits.plots.results_table.drawing import NOT_RUN, legend
+    from scaling_limits.plots.results_table.drawing import NOT_RUN, colours, legend
     from scaling_limits.plots.typeset import typeset
 
     entries = text(figure, table)
-    return typeset(figure, entries.replace("", NOT_RUN), legend(entries, figure.plot))
+    written = entries.replace("", NOT_RUN)
+    return typeset(figure, written, legend(entries, figure.plot), colours(entries, figure.plot))

@@ -1,28 +1,36 @@
 """A table of results as text, and its legend."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib import colormaps
 from matplotlib.artist import Artist
+from matplotlib.colors import to_hex
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from scaling_limits.figures.metrics import Best, metric_info
 from scaling_limits.plots.figure_folder import FigureFolder
-from scaling_limits.plots.results_table import ENTRY, Options, Printed, ResultsEntry
-from scaling_limits.plots.typeset import bold, is_bold
+from scaling_limits.plots.results_table import ENTRY, Options, ResultsEntry
+from scaling_limits.plots.typeset import bold, is_bold, is_underlined, plain, underlined
 from scaling_limits.plotting import style, text
 
 NOT_RUN = "\N{EN DASH}"
 """Drawn for an entry that a preset leaves out."""
 _DIVERGED = "\N{MULTIPLICATION SIGN}"
 _FRACTION = "fraction of training"
-_BOLD = "bold: better, by the 95 % interval over seeds"
-_NO_DIFFERENCE = "nothing bold: no difference is resolved by the 95 % interval over seeds"
-_NO_BEST = "nothing bold: no best value is better than the next, by the 95 % interval over seeds"
+_FULL = "full"
+_UNDERLINED = "underlined: best of those compared"
+_BOLD = "bold: better, by the 95 % interval of paired seeds"
+_NOTHING_BOLD = "nothing bold: no difference is resolved by the 95 % interval of paired seeds"
 _ONE_SEED = "one seed: nothing bold"
+_ARROWS = "\N{LEFTWARDS ARROW}", "\N{RIGHTWARDS ARROW}"
+_EDGE = f"{' '.join(_ARROWS)}: best at the end of the grid"
+_COLOURS, _DARKEST = "PRGn", 0.22
+_GAIN, _LOSS = "positive difference", "negative difference (darker: larger)"
 _PRINTED_BOLD = "bold in rows of the paper: as printed"
 _SPREAD = "( ): standard deviation over seeds"
 _PRINTED = "paper: with its own data and sizes"
@@ -47,10 +55,9 @@ def entries(figure: FigureFolder[Options], table: pd.DataFrame) -> pd.DataFrame:
         split = len(plot.rows)
         groups[labels[:split], labels[split:]] = rows
     lines, columns = (sorted({labels[axis] for labels in groups}) for axis in (0, 1))
-    index, headings = _axis(lines, plot.rows, figure), _axis(columns, plot.columns, figure)
+    axes = _axis(lines, plot.rows, figure), _axis(columns, plot.columns, figure)
     written: dict[_Position, str] = {}
     values: dict[_Position, pd.Series] = {}
-    better: set[_Position] = set()
     for (line, column), rows in groups.items():
         position = lines.index(line), columns.index(column)
         entry = plot.entries[int(rows["panel"].iloc[0])]
@@ -58,13 +65,22 @@ def entries(figure: FigureFolder[Options], table: pd.DataFrame) -> pd.DataFrame:
         if not rows["diverged"].any():
             values[position] = rows.set_index("seed")["value"]
             if entry.minus is not None and resolved(values[position], plot.best):
-                better.add(position)
-    if plot.compared is not None:
-        better.update(_winners(values, (index, headings), plot))
-    result = pd.DataFrame("", index=index, columns=headings)
+                written[position] = bold(written[position])
+    means = {position: found.mean() for position, found in values.items()}
+    for positions in _competing(means, axes, plot):
+        first, second, *_ = positions
+        best = [position for position in positions if means[position] == means[first]]
+        if len(best) == len(positions):
+            continue
+        is_resolved = resolved((values[first] - values[second]).dropna(), plot.best)
+        for position in best:
+            content = _to_edge(plain(written[position]), position, positions, plot)
+            is_better = is_resolved or is_bold(written[position])
+            written[position] = underlined(bold(content) if is_better else content)
+    result = pd.DataFrame("", index=axes[0], columns=axes[1])
     for position, content in written.items():
-        result.iloc[position] = bold(content) if position in better else content
-    return result if plot.paper is None else _with_printed(result, plot.paper)
+        result.iloc[position] = content
+    return result if plot.paper is None else _with_printed(result, plot)
 
 
 def resolved(differences: pd.Series, best: Best | None) -> bool:
@@ -79,50 +95,106 @@ def resolved(differences: pd.Series, best: Best | None) -> bool:
     return bool(better > half)
 
 
-def _winners(
-    values: Mapping[_Position, pd.Series], axes: tuple[pd.MultiIndex, pd.MultiIndex], plot: Options
-) -> Iterator[_Position]:
-    """Yield the positions of values that are better than all values with which they are compared.
+def _competing(
+    values: Mapping[_Position, float], axes: "tuple[pd.Index[Any], pd.Index[Any]]", plot: Options
+) -> Iterator[list[_Position]]:
+    """Yield the positions of values that are compared with each other, at least two, with the best first.
 
     Args:
-        values: the values by seed at each position.
+        values: the values at each position.
         axes: the headings of the rows and of the columns.
         plot: the options of the table.
     """
+    if plot.compared is None:
+        return
     along = 0 if plot.compared == "rows" else 1
     headings = axes[along].tolist()
     groups: dict[object, list[_Position]] = {}
     for position in values:
-        groups.setdefault((headings[position[along]][:-1], position[1 - along]), []).append(
-            position
-        )
+        key = headings[position[along]][:-1], position[1 - along]
+        groups.setdefault(key, []).append(position)
     for positions in groups.values():
-        first, *rest = sorted(
-            positions, key=lambda position: values[position].mean(), reverse=plot.best == "max"
-        )
-        if rest and resolved((values[first] - values[rest[0]]).dropna(), plot.best):
-            yield first
+        if len(positions) > 1:
+            yield sorted(positions, key=lambda k: values[k], reverse=plot.best == "max")
 
 
-def _with_printed(table: pd.DataFrame, paper: Printed) -> pd.DataFrame:
+def _to_edge(
+    content: str, position: _Position, positions: Sequence[_Position], plot: Options
+) -> str:
+    """Return a best value, with an arrow if it is at an end of the compared values of a column of the cells."""
+    if (plot.rows if plot.compared == "rows" else plot.columns)[-1] == ENTRY:
+        return content
+    if position == min(positions):
+        return f"{_ARROWS[0]} {content}"
+    return f"{content} {_ARROWS[1]}" if position == max(positions) else content
+
+
+def colours(entries: pd.DataFrame, plot: Options) -> pd.DataFrame | None:
+    """Return background colours of differences, relative to the largest one here or in the paper."""
+    if not any(entry.minus for entry in plot.entries):
+        return None
+    values = np.array([[_difference(entry) for entry in row] for row in entries.to_numpy()])
+    is_printed = entries.index.get_level_values(-1) == "paper"
+    for rows in (is_printed, ~is_printed):
+        values[rows] /= np.nanmax(np.abs(values[rows]), initial=0.0) or 1.0
+    written = [[_colour(share) for share in row] for row in values]
+    return pd.DataFrame(written, index=entries.index, columns=entries.columns)
+
+
+def _number(entry: str) -> float:
+    """Return the value of an entry, without its standard deviation, or NaN if it has none."""
+    try:
+        return float(plain(entry).split(" ")[0].replace("\N{MINUS SIGN}", "-"))
+    except ValueError:
+        return np.nan
+
+
+def _difference(entry: str) -> float:
+    """Return the value of a signed entry, or NaN."""
+    return _number(entry) if entry[:1] in ("+", "\N{MINUS SIGN}") else np.nan
+
+
+def _colour(share: float) -> str:
+    """Return the colour of a difference, given relative to the largest one, or nothing if it is zero or missing."""
+    if np.isnan(share) or share == 0:
+        return ""
+    return to_hex(colormaps[_COLOURS](0.5 + _DARKEST * share))
+
+
+def _with_printed(table: pd.DataFrame, plot: Options) -> pd.DataFrame:
     """Return the table with the paper's values below each row, or unchanged if the paper prints none of its entries.
 
     The other rows of the paper are added, and, if the paper has all columns of the table, its other columns without
-    values here.
+    values here. The best of the paper's compared values are underlined unless they are printed in bold.
     """
+    paper = plot.paper
+    assert paper is not None
     wider = table.reindex(
         index=_with_papers(table.index, paper.rows),
         columns=_with_papers(table.columns, paper.columns, whole=True),
         fill_value="",
     )
     columns = [_heading(labels) for labels in wider.columns.tolist()]
+    printed = [
+        [_typeset(paper.entry(_heading(labels), column)) for column in columns]
+        for labels in wider.index.tolist()
+    ]
+    values = {
+        (row, column): value
+        for row, entries in enumerate(printed)
+        for column, entry in enumerate(entries)
+        if np.isfinite(value := _number(entry))
+    }
+    for first, *_ in _competing(values, (wider.index, wider.columns), plot):
+        entry = printed[first[0]][first[1]]
+        printed[first[0]][first[1]] = entry if is_bold(entry) else underlined(entry)
     lines = []
-    for labels, entries in zip(wider.index.tolist(), wider.to_numpy().tolist(), strict=True):
-        printed = [paper.entry(_heading(labels), column) for column in columns]
+    for row, labels in enumerate(wider.index.tolist()):
+        entries = wider.iloc[row].tolist()
         if any(entries):
             lines.append(((*labels, "here"), entries))
-        if any(printed):
-            lines.append(((*labels, "paper"), [_typeset(value) for value in printed]))
+        if any(printed[row]):
+            lines.append(((*labels, "paper"), printed[row]))
     known = {_heading(labels) for labels in table.columns.tolist()} & set(paper.columns)
     if not known or not {_heading(labels) for labels in table.index.tolist()} & set(paper.rows):
         return table
@@ -148,9 +220,13 @@ def _with_papers(
     if not missing or not known or (whole and len(known) < len(shown)):
         return axis
     together = shown + missing
-    if all(len(labels) == 1 and labels[0].replace(".", "", 1).isdecimal() for labels in together):
-        together.sort(key=lambda labels: float(labels[0]))
+    if all(len(labels) == 1 and _is_number(labels[0]) for labels in together):
+        together.sort(key=lambda labels: np.inf if labels[0] == _FULL else float(labels[0]))
     return pd.MultiIndex.from_tuples(together, names=axis.names)
+
+
+def _is_number(heading: str) -> bool:
+    return heading == _FULL or heading.replace(".", "", 1).isdecimal()
 
 
 def _heading(labels: Iterable[object]) -> str:
@@ -162,7 +238,7 @@ def _typeset(value: str) -> str:
 
 
 def legend(entries: pd.DataFrame, plot: Options) -> dict[str, Artist]:
-    """Return the legend entries for the marks that occur in a table of results, or for the absence of bold entries."""
+    """Return the legend entries for the marks and colours that occur in a table of results."""
     is_printed = entries.index.get_level_values(-1) == "paper"
     printed = entries[is_printed].to_numpy().ravel().tolist()
     own = entries[~is_printed].to_numpy().ravel().tolist()
@@ -171,8 +247,11 @@ def legend(entries: pd.DataFrame, plot: Options) -> dict[str, Artist]:
     if any(map(is_bold, own)):
         marks.append(_BOLD)
     elif plot.compared is not None or any(entry.minus for entry in plot.entries):
-        unresolved = _NO_DIFFERENCE if plot.compared is None else _NO_BEST
-        marks.append(unresolved if has_spread else _ONE_SEED)
+        marks.append(_NOTHING_BOLD if has_spread else _ONE_SEED)
+    if any(map(is_underlined, [*own, *printed])):
+        marks.append(_UNDERLINED)
+    if any(arrow in entry for entry in own for arrow in _ARROWS):
+        marks.append(_EDGE)
     if printed:
         marks.append(_PRINTED)
     if any(map(is_bold, printed)):
@@ -180,6 +259,13 @@ def legend(entries: pd.DataFrame, plot: Options) -> dict[str, Artist]:
     if has_spread:
         marks.append(_SPREAD)
     handles: dict[str, Artist] = {mark: Line2D([], [], linestyle="none") for mark in marks}
+    signs = {np.sign(_difference(entry)) for entry in [*own, *printed]}
+    if any(entry.minus for entry in plot.entries):
+        handles |= {
+            name: Patch(facecolor=_colour(sign * 0.7))
+            for name, sign in ((_GAIN, 1), (_LOSS, -1))
+            if sign in signs
+        }
     return handles | ({style.DIVERGED: style.cross()} if _DIVERGED in own else {})
 
 
@@ -193,8 +279,11 @@ def _axis(
         if name == ENTRY:
             for part in range(len(plot.entries[0].headings)):
                 levels[ENTRY, part] = [plot.entries[label[k]].headings[part] for label in labels]
-        elif name == "step" and (length := _length(figure)):
+        elif name == "step" and (length := _common(figure, "num_steps")):
             levels[_FRACTION] = [str(Fraction(int(label[k]), length)) for label in labels]
+        elif name == "batch_size":
+            whole = _common(figure, "num_train")
+            levels[name] = [_FULL if v[k] == whole else text.short(v[k]) for v in labels]
         else:
             levels[name] = [text.short(label[k]) for label in labels]
     level_names = [
@@ -204,13 +293,13 @@ def _axis(
     return pd.MultiIndex.from_arrays(list(levels.values()), names=level_names)
 
 
-def _length(figure: FigureFolder[Options]) -> int | None:
-    """Return the number of updates of all runs in the table, or None if there are several."""
+def _common(figure: FigureFolder[Options], setting: str) -> int | None:
+    """Return the value of a setting that all runs in the table share, or None if there is none."""
     cells = figure.results.cells
-    if "num_steps" not in cells:
+    if setting not in cells:
         return None
-    lengths = cells.loc[cells["grid"].isin(figure.plot.grids), "num_steps"].unique()
-    return int(lengths[0]) if len(lengths) == 1 and lengths[0] else None
+    common = cells.loc[cells["grid"].isin(figure.plot.grids), setting].unique()
+    return int(common[0]) if len(common) == 1 and pd.notna(common[0]) and common[0] else None
 
 
 def _written(rows: pd.DataFrame, plot: Options, entry: ResultsEntry) -> str:
