@@ -38,6 +38,7 @@ BACKGROUNDS: Mapping[Overall, str] = {
 }
 """Background colours of the badges with these outcomes."""
 
+_ROUNDING = 1e-12
 _PLURALS = {"holds": "hold", "fails": "fail"}
 
 
@@ -123,16 +124,21 @@ def with_interval(value: float, interval: tuple[float | None, float | None] | No
     """Return a value with its confidence interval as text, or the value alone without an interval.
 
     An end of the interval may be None or infinite. Numbers have three significant digits, or as many as tell the ends
-    apart; an interval that six digits do not tell apart is left out.
+    apart; an interval that six digits do not tell apart is left out. An interval around 0 that is as narrow as rounding
+    errors is 0.
 
     >>> with_interval(0.5, (0.4, 0.6)), with_interval(2.0, (None, 3.0)), with_interval(1.0, None)
     ('0.5 [0.4, 0.6]', '2 [-∞, 3]', '1')
     >>> with_interval(0.99962, (0.99958, 0.99971)), with_interval(1.0, (1.0, 1.0 + 1e-9))
     ('0.9996 [0.9996, 0.9997]', '1')
+    >>> with_interval(-8e-19, (-3e-18, 2e-18)), with_interval(1e-20, (2e-21, 6e-20))
+    ('0', '1e-20 [2e-21, 6e-20]')
     """
     if interval is not None:
         low, high = interval
         ends = -math.inf if low is None else low, math.inf if high is None else high
+        if -_ROUNDING < ends[0] <= 0 <= ends[1] < _ROUNDING:
+            return number(0.0)
         for digits in range(3, 7):
             texts = [number(end, digits) for end in ends]
             if texts[0] != texts[1]:
