@@ -39,13 +39,17 @@ def shown(claim: ClaimBase, results: Results) -> Content:
             rows = claim.evidence(*measured_on(claim, results, grids))
         others = [_content(row, claim.only) for row in rows if not isinstance(row, ErrorRow)]
         arm: Content = {"grids": list(grids), key: others}
-        arm |= {"error": list(row) for row in rows if isinstance(row, ErrorRow)}
+        for row in rows:
+            if isinstance(row, ErrorRow):
+                arm["error"] = list(row)
         bounds = claim.claimed(rows) if grids == claim.grids else None
         if bounds is not None:
             arm["claimed"] = [end if math.isfinite(end) else None for end in bounds]
         arms.append(arm)
     return {
-        **claim.model_dump(mode="json", include={"over", "along", "within", "profile", "reference"}),
+        **claim.model_dump(
+            mode="json", include={"over", "along", "within", "profile", "reference"}
+        ),
         "quantity": claim.quantity.model_dump(mode="json", exclude={"label"}, exclude_unset=True),
         "arms": arms,
     }

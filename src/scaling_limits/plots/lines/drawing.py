@@ -402,7 +402,7 @@ class Lines(page.Drawing):
         return overlapping
 
     def _comparable(self, panel: Panel) -> tuple[Hashable, ...]:
-        """Return the key that panels with the same y axis share: those of a row, or of all rows with the same limits."""
+        """Return the key that panels with the same y axis share, in a row or, with the same limits, in all rows."""
         every_row = self.plot.transposed or panel.limits
         row = None if every_row else self._number(panel) // self.columns
         return (row, panel.label, panel.scale, panel.limits, self.kind(panel))

@@ -83,8 +83,8 @@ def slopes_of(
 ) -> list[JsonObject]:
     """Return the fits along x of claims about a line of a panel, with `slope`, `interval` and `sizes`.
 
-    Panels that divide x or their values have none. Claims about other cells than the line's, or about errors with respect
-    to another reference, are ignored.
+    Panels that divide x or their values have none. Claims about other cells than the line's, or about errors with
+    respect to another reference, are ignored.
 
     Args:
         fitted: the claims, as in `figure.json`.
