@@ -136,6 +136,32 @@ def test_a_slope_names_its_values_and_its_sizes(tabulate: Tables) -> None:
     assert [fit["sizes"] for fit in own["fits"]] == [(32, 128), (32, 128)]
 
 
+def test_a_claim_about_a_reference_has_its_error_and_its_slope(tabulate: Tables) -> None:
+    table = [
+        {"grid": grid, "width": width, "seed": seed, "value": 1 + error * (1 - 0.1 * seed)}
+        for grid, power in (("main", -1.0), ("control", 0.0))
+        for width in (8, 32, 128)
+        for seed in (0, 1)
+        for error in (8 * float(width) ** power,)
+    ]
+    table += [{"grid": "limit", "width": 1, "seed": seed, "value": 1.0} for seed in (0, 1)]
+    said = {key: CLAIM[key] for key in ("id", "statement", "source", "grids", "control")}
+    rule = {"kind": "agrees_with", "reference": ["limit"], "along": "width", "tolerance": 0.1}
+    claim = {**said, **rule, "quantity": {"metric": "train_loss"}}
+    content: Mapping[str, Any] = shown(
+        parsed_claim({**claim, "slope_at_most": -0.5}), tabulate(table)
+    )
+    assert content["reference"] == ["limit"]
+    own, control = content["arms"]
+    size, error, interval = own["error"]
+    assert (size, error) == (128.0, pytest.approx(0.95 * 8 / 128))
+    assert interval[0] < error < interval[1]
+    assert own["fits"][0]["slope"] == pytest.approx(-1.0)
+    assert control["error"][1] == pytest.approx(0.95 * 8)
+    # without a slope a picture has nothing to fit
+    assert parsed_claim(claim).shown is None
+
+
 class Own(ClaimBase):
     """A package's kind of claim, derived from none of the project's kinds, whose controls decide nothing."""
 
@@ -150,7 +176,7 @@ class Own(ClaimBase):
     def shown(self) -> Literal["slopes"]:
         return "slopes"
 
-    def evidence(self, results: Results) -> list[SlopeRow]:
+    def evidence(self, results: Results, *_: Results) -> list[SlopeRow]:
         if set(results.cells["grid"]) != set(self.grids):
             raise UndecidedError("there is only one width")
         return [SlopeRow({"depth": np.int64(4)}, -1.0, None)]

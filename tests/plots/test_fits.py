@@ -126,6 +126,64 @@ def test_without_room_for_all_slopes_those_of_solid_lines_are_written(tmp_path: 
     ]
 
 
+def test_of_many_slopes_the_range_is_written_and_few_comparisons_below_it(tmp_path: Path) -> None:
+    depths = (1, 2, 3, 4, 5)
+    rows = cells("main", loss, width=(8, 32, 128), depth=depths)
+    rows += cells("control", loss, width=(8, 32, 128), depth=(2,))
+    lines_of = [
+        {"grid": "main", "quantity": LOSS, "style": "markers"},
+        {"grid": "control", "quantity": LOSS, "style": "dotted", "label": "control"},
+    ]
+    plot = {"kind": "lines", "panels": [panel(lines=lines_of)]}
+    minus, control = "\N{MINUS SIGN}", fitted(fit(-0.5, depth=2), grids=("control",))
+    for name, sizes, expected in (
+        ("whole", [(8, 128)] * 5, ["slope at each depth:", f"{minus}0.50 to {minus}0.10"]),
+        ("part", [(32, 128)] * 5, ["slope at each depth, 32–128:", f"{minus}0.50 to {minus}0.10"]),
+        (
+            "parts",
+            [(8, 128)] * 3 + [(32, 128)] * 2,
+            ["slope at each depth:", f"{minus}0.50 to {minus}0.10,", "8–128 to 32–128"],
+        ),
+    ):
+        of_main = fitted(
+            *(fit(-0.1 * d, ends, depth=d) for d, ends in zip(depths, sizes, strict=True))
+        )
+        found = drawn(write_folder(tmp_path / name, plot, rows, fitted=[of_main, control]))
+        dotted = f"\N{MIDLINE HORIZONTAL ELLIPSIS} {minus}0.50 ± 0.10"
+        assert [words for words, _ in written(found)] == [*expected, dotted]
+
+
+def test_slopes_do_not_extend_limits_of_the_plot(tmp_path: Path) -> None:
+    claim = fitted(fit(-1.0, depth=2), fit(-0.5, depth=8))
+    limits = [0.01, 2.0]
+    plain = picture(tmp_path / "plain", limits=limits)
+    found = picture(tmp_path / "fitted", claim, limits=limits)
+    assert found.axes[0].get_ylim() == plain.axes[0].get_ylim()
+
+
+def test_a_judged_error_is_drawn_with_its_interval_and_the_slope(tmp_path: Path) -> None:
+    rows = cells("main", loss, width=(8, 32), seed=(0, 1))
+    rows += cells("limit", loss, width=(64,), seed=(0,))
+    line = {"grid": "main", "quantity": LOSS, "reference": "limit", "label": "main"}
+    plot = {"kind": "lines", "panels": [panel(hue=None, lines=[line])]}
+    claim = fitted(fit(-0.8))
+    claim["arms"][0]["error"] = [32.0, 0.5, [0.0, 3.0]]
+    label = "error of the mean over seeds (judged), with 95 % interval"
+    found = drawn(
+        write_folder(tmp_path / "f", plot, rows, fitted=[{**claim, "reference": ["limit"]}])
+    )
+    (ax,) = found.axes
+    (mark,) = lines(ax, label)
+    assert (mark.get_xdata().tolist(), mark.get_ydata().tolist()) == ([32.0], [0.5])
+    assert label in found.legend
+    assert [words for words, _ in written(found)] == ["\N{MINUS SIGN}0.80 ± 0.10"]
+    assert ax.get_ylim()[1] > 3.0
+    # a claim without this reference judges something else
+    other = drawn(write_folder(tmp_path / "o", plot, rows, fitted=[claim]))
+    assert not lines(other.axes[0], label)
+    assert not written(other)
+
+
 @pytest.mark.parametrize(
     ("claim", "said"),
     [

@@ -87,6 +87,11 @@ def test_a_plot_names_its_statistics_over_seeds():
         (panels(LIMIT, hue=None, values=[1]), "`values` selects values of the `hue`"),
         (panels(LIMIT | {"across": True}), "one that is not `across`"),
         (panels(SIZES, LIMIT | {"across": True}, relative=True), "it has no first value"),
+        (panels(SIZES, over_hue=True), "give both it and an `x_label`"),
+        (
+            panels(SIZES, LIMIT | {"across": True}, over_hue=True, x_label="N / L"),
+            "needs a value of the hue and of x in every line",
+        ),
         (panels(SIZES, best=None, divided_by={"power": 0}), "leave `divided_by` out"),
         (panels(SIZES, divided_by={"power": 0.5}), "no value is best: leave `best` out"),
         (

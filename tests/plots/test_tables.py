@@ -339,6 +339,36 @@ def test_errors_are_those_that_claims_judge(reference: Rows) -> None:
     assert shown == pytest.approx(judged)
 
 
+def test_errors_at_a_size_are_relative_to_the_reference_of_this_size() -> None:
+    rows = curves("main", width=(2, 4, 8), seed=(0, 1)) + curves("limit", width=(2, 8), seed=(0, 1))
+    found = table(rows, {"reference": "limit", "label": "a"}, x="width", hue=None)
+    # a size that the reference lacks is left out
+    assert sorted(found["width"].unique()) == [2, 8]
+    expected = 1 / (found["width"] * (2 + found["seed"]))
+    assert found["value"].tolist() == pytest.approx(expected.tolist())
+
+
+def test_x_over_the_hue_and_a_part_of_x() -> None:
+    whole = table(powers("main"), **OVER_WIDTH)
+    ratio = table(powers("main"), over_hue=True, x_label="N / L", **OVER_WIDTH)
+    assert ratio["width"].tolist() == pytest.approx(whole["width"] / whole["depth"])
+    part = table(powers("main"), x_limits=[8, 16], **OVER_WIDTH)
+    assert sorted(part["width"].unique()) == [8, 16]
+
+
+def test_a_median_counts_seeds_that_never_reach_a_threshold_as_slowest() -> None:
+    def losses(width: int, seed: int, **_: Any) -> dict[str, Any]:
+        fast = seed < width  # one of three seeds at width 1, two at width 2
+        return {"loss": {0: 1.0, 3 + seed: 0.1 if fast else 0.9, 9: 0.1 if fast else 0.9}}
+
+    rows = cells("main", losses, width=(1, 2), seed=(0, 1, 2), num_steps=(10,))
+    quantity = {**LOSS, "below": 0.5}
+    found = table(rows, {"quantity": quantity, "label": "a"}, x="width", hue=None, centre="median")
+    assert found["width"].unique().tolist() == [2]
+    assert sorted(found["value"]) == [3, 4, 10]
+    assert not found["diverged"].any()
+
+
 def test_only_a_grid_of_one_x_goes_across() -> None:
     rows = powers("main") + powers("limit", widths=(1,))
     line = {"grid": "limit", "across": True, "label": "limit"}

@@ -11,14 +11,17 @@ from pydantic import Field
 from scaling_limits.claims.base import Names, SizeClaim, Some, SteppedClaim
 from scaling_limits.claims.intervals import Condition, decide, deciding, extreme_of
 from scaling_limits.claims.measurement import (
+    ErrorRow,
     Interval,
     Measurement,
+    SlopeRow,
     UndecidedError,
     diverged,
     prose,
     setting,
 )
 from scaling_limits.claims.points import (
+    Points,
     Table,
     by_size,
     fit_log_slope,
@@ -85,9 +88,7 @@ class Claim(SizeClaim, SteppedClaim):
         generator = new_generator()
         largest = max(sizes)
         points = sizes[largest]
-        row = int(np.argmax(np.abs(points.means)))
-        value = float(np.abs(points.means[row]))
-        interval = extreme_of(value, np.abs(points.draws(generator)).max(axis=0), least=0.0)
+        row, value, interval = _largest(points, generator)
         answer = decide(value, interval, 0.0, self.tolerance)
         conditions = [Condition(answer, value, interval, threshold)]
         shown = self.by if self.at is None else points_by
@@ -124,9 +125,39 @@ class Claim(SizeClaim, SteppedClaim):
             )
         return fit_log_slope(single, single.settings[self.along].to_numpy(float), generator)
 
+    @property
+    def shown(self) -> Literal["slopes"] | None:
+        """The slope of the errors of single networks, with the error of the mean over seeds."""
+        return None if self.slope_at_most is None else "slopes"
+
+    def evidence(self, results: Results, *compared: Results) -> list[SlopeRow | ErrorRow]:
+        """Return the error at the largest size and the slope that the claim bounds; nothing if training diverged.
+
+        Raises:
+            UndecidedError: see `measure`.
+        """
+        (reference,) = compared
+        errors = relative_errors(self, results, reference)
+        if not np.isfinite(errors.rows["value"]).all():
+            return []
+        # in the order of `measure`, so that samples are the same
+        generator = generator_of(self)
+        sizes = by_size(errors, self.along, [*self.by, "step"])
+        largest = max(sizes)
+        _, value, interval = _largest(sizes[largest], generator)
+        slope = self._slope(errors, generator)
+        return [ErrorRow(float(largest), value, interval), SlopeRow({}, *slope)]
+
     def simulation(self, recorded: Recorded) -> Simulation:
         """Return the simulation of errors that decrease as a power of the size."""
         return _Simulation(self, recorded)
+
+
+def _largest(points: Points, generator: np.random.Generator) -> tuple[int, float, Interval | None]:
+    """Return the point with the largest relative error of the mean over seeds, this error and its interval."""
+    row = int(np.argmax(np.abs(points.means)))
+    value = float(np.abs(points.means[row]))
+    return row, value, extreme_of(value, np.abs(points.draws(generator)).max(axis=0), least=0.0)
 
 
 def _rms(errors: Table, along: str) -> Table:

@@ -141,15 +141,17 @@ class ClaimBase(Strict, ABC):
     def shown(self) -> Literal["optima", "slopes"] | None:
         """The evidence that pictures show; None for nothing.
 
-        Optima are shown against the size `along` for the hyperparameter `over`, and slopes next to lines over `along`.
+        Optima are shown against the size `along` for the hyperparameter `over`. Slopes are shown next to lines over
+        `along`, and relative errors on lines of errors.
         """
         return None
 
-    def evidence(self, results: Results) -> Evidence:
+    def evidence(self, results: Results, *compared: Results) -> Evidence:
         """Return the rows that pictures show, if the claim is `shown`.
 
         Args:
             results: the cells of the judged grids, or of a control, with their records.
+            compared: the cells of each group of grids in the property `compared`.
 
         Raises:
             UndecidedError: the records contain no evidence.

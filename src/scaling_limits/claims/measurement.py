@@ -70,7 +70,15 @@ class SlopeRow(NamedTuple):
     sizes: tuple[float, float] | None = None
 
 
-Evidence = Sequence[OptimumRow] | Sequence[SlopeRow]
+class ErrorRow(NamedTuple):
+    """The largest relative error of means over seeds at the largest size, with its 95 % interval."""
+
+    size: float
+    value: float
+    interval: Interval | None
+
+
+Evidence = Sequence[OptimumRow] | Sequence[SlopeRow | ErrorRow]
 """Numbers behind a verdict that pictures show."""
 
 

@@ -84,7 +84,7 @@ class OptimumClaim(SizeClaim):
             doublings: the number of doublings from the smallest size to the largest.
         """
 
-    def evidence(self, results: Results) -> list[OptimumRow]:
+    def evidence(self, results: Results, *_: Results) -> list[OptimumRow]:
         """Return the optimum at each size that trains.
 
         Raises:

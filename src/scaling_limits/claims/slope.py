@@ -200,7 +200,7 @@ class Claim(ClaimBase):
         """Slopes."""
         return "slopes"
 
-    def evidence(self, results: Results) -> list[SlopeRow]:
+    def evidence(self, results: Results, *_: Results) -> list[SlopeRow]:
         """Return the fitted slope of each group, or none if training diverged.
 
         Raises:

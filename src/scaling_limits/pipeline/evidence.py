@@ -6,9 +6,15 @@ from contextlib import suppress
 
 import numpy as np
 
-from scaling_limits.audit.select import select
+from scaling_limits.audit.select import measured_on
 from scaling_limits.claims.base import ClaimBase
-from scaling_limits.claims.measurement import Evidence, OptimumRow, SlopeRow, UndecidedError
+from scaling_limits.claims.measurement import (
+    ErrorRow,
+    Evidence,
+    OptimumRow,
+    SlopeRow,
+    UndecidedError,
+)
 from scaling_limits.records import Results
 
 Content = dict[str, object]
@@ -21,22 +27,29 @@ def shown(claim: ClaimBase, results: Results) -> Content:
     Its `arms` are the judged grids together and each control separately. An arm has the `optima` at each size (size,
     value, and both ends of the confidence interval, null if the optimum may lie anywhere beyond the grid) or the
     `fits` of slopes, whose `group` has the values of `only` and of the columns that distinguish them, and whose `sizes`
-    are the smallest and the largest fitted size (null for all). The judged grids also have the range that is `claimed`:
-    for optima, the shifts in octaves from the first one (null without a bound).
+    are the smallest and the largest fitted size (null for all). An arm of a claim about a `reference` also has the
+    judged relative `error` (size, value, and the confidence interval). The judged grids also have the range that is
+    `claimed`: for optima, the shifts in octaves from the first one (null without a bound).
     """
     key = "optima" if claim.shown == "optima" else "fits"
     arms: list[Content] = []
     for grids in (claim.grids, *((grid,) for grid in claim.control)):
         rows: Evidence = ()
         with suppress(UndecidedError):
-            rows = claim.evidence(select(claim, results, grids))
-        arm: Content = {"grids": list(grids), key: [_content(row, claim.only) for row in rows]}
+            rows = claim.evidence(*measured_on(claim, results, grids))
+        others = [_content(row, claim.only) for row in rows if not isinstance(row, ErrorRow)]
+        arm: Content = {"grids": list(grids), key: others}
+        for row in rows:
+            if isinstance(row, ErrorRow):
+                arm["error"] = list(row)
         bounds = claim.claimed(rows) if grids == claim.grids else None
         if bounds is not None:
             arm["claimed"] = [end if math.isfinite(end) else None for end in bounds]
         arms.append(arm)
     return {
-        **claim.model_dump(mode="json", include={"over", "along", "within", "profile"}),
+        **claim.model_dump(
+            mode="json", include={"over", "along", "within", "profile", "reference"}
+        ),
         "quantity": claim.quantity.model_dump(mode="json", exclude={"label"}, exclude_unset=True),
         "arms": arms,
     }

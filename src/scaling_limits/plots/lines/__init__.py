@@ -76,10 +76,11 @@ class Line(Strict):
     With `each: false` the grid does not vary over the hue, as for a limit, and gives one black line. With `across`, a
     grid with a single x, or a quantity without the axis that is x, is drawn over the full range of the other lines.
     With `reference`, values are relative errors with respect to that grid at equal hue and seed, and at equal x if the
-    quantity keeps this axis, as `step`. As in claims `agrees_with`, a limit with a single value of the hue is compared
-    with all of them, and a reference that lacks some of the seeds is replaced by its mean over seeds. If the quantity
-    keeps an axis that is neither x nor the hue, as `step`, one line is drawn for each of its values, without a band.
-    `label` names the line's style in the legend; in a panel without hue it names the line.
+    quantity keeps this axis, as `step`, or the reference has several sizes x. As in claims `agrees_with`, a limit with
+    a single value of the hue is compared with all of them, sizes x that the reference lacks are left out, and a
+    reference that lacks some of the seeds is replaced by its mean over seeds. If the quantity keeps an axis that is
+    neither x nor the hue, as `step`, one line is drawn for each of its values, without a band. `label` names the
+    line's style in the legend; in a panel without hue it names the line.
     """
 
     grid: str
@@ -98,14 +99,17 @@ class Panel(options.Panel):
     `step`), or relative axes (`relative_index`: divided by the depth; `relative_layer`: by the last layer).
     `values` selects values of the hue; values that a preset leaves out, of the line or of its reference, are not
     shown. With `divided_by`, values and guide lines are divided by a power of x, so that a line with this exponent
-    is horizontal. With `relative`, every line is divided by its value at the smallest x that all lines have. `only`
-    selects the cells with these values of other columns. `over` names columns that are optimised at every point.
-    With `tuned_at`, the combination that is best at this value of the hue is shown everywhere, as for
-    hyperparameters tuned at one size and transferred to others. With `tuned_by`, the best combination is chosen by
-    this quantity. `best` states whether small or large values are best (none for sizes or agreement). Lines show
+    is horizontal. With `over_hue`, x is divided by the value of the hue: lines coincide if only the ratio of both,
+    as of width and depth, matters. With `relative`, every line is divided by its value at the smallest x that all
+    lines have. `only` selects the cells with these values of other columns. `over` names columns that are optimised
+    at every point. With `tuned_at`, the combination that is best at this value of the hue is shown everywhere, as
+    for hyperparameters tuned at one size and transferred to others. With `tuned_by`, the best combination is chosen
+    by this quantity. `best` states whether small or large values are best (none for sizes or agreement). Lines show
     the `centre` of the seeds, mean or median, in a band over the seeds or, with `spread: seeds`, in front of a thin
-    line for each seed. With the `x_scale` `even`, the values of x are at equal distances. With `stops_at_limits`, a
-    line that leaves the `limits` ends there with an arrow.
+    line for each seed. The median of a quantity `below` a threshold counts seeds that never reach it as slowest;
+    points with an infinite median are left out. With the `x_scale` `even`, the values of x are at equal distances.
+    With `x_limits`, only this part of the lines is shown. With `stops_at_limits`, a line that leaves the `limits`
+    ends there with an arrow.
     """
 
     title: str
@@ -121,11 +125,13 @@ class Panel(options.Panel):
     x_scale: Scale | Literal["even"] = "log"
     scale: Scale = "log"
     limits: Limits | None = None
+    x_limits: Limits | None = None
     stops_at_limits: bool = False
     centre: Centre = "mean"
     spread: Literal["band", "seeds"] = "band"
     values: tuple[float, ...] | None = Field(default=None, min_length=1)
     divided_by: PowerOfX | None = None
+    over_hue: bool = False
     relative: bool = False
     lines: tuple[Line, ...] = Field(min_length=1)
     slopes: tuple[Slope, ...] = ()
@@ -181,7 +187,8 @@ class Panel(options.Panel):
             by = self.point_columns(line)
             yield Use(path, (line.grid,), line.quantity, (*by, *self.over), self.only)
             if line.reference is not None:
-                compared = self.compared_at(line)
+                sizes = [self.x] if self.x in options.SIZES else []
+                compared = tuple(dict.fromkeys([*self.compared_at(line), *sizes]))
                 yield Use(path, (line.reference,), line.quantity, compared, self.only)
             if self.tuned_by is not None:
                 points = by[:-1] if self.keeps_x(line) else by
@@ -257,6 +264,10 @@ class Panel(options.Panel):
             )
         if self.divided_by is not None and self.best is not None:
             raise ValueError("divided by a power of x, no value is best: leave `best` out")
+        if self.over_hue and (self.hue is None or self.x_label is None):
+            raise ValueError("`over_hue` divides x by the `hue`: give both it and an `x_label`")
+        if self.over_hue and not all(line.each and not line.across for line in self.lines):
+            raise ValueError("`over_hue` needs a value of the hue and of x in every line")
         if self.over and self.best is None and self.tuned_by is None:
             raise ValueError("`over` shows the best: the quantity needs `best`, or `tuned_by` one")
         if self.over and self.centre == "median":

@@ -137,6 +137,10 @@ class Lines(page.Drawing):
             named += marks.guide(ax, slope, leading or centres, panel, named)
         for level in panel.levels:
             marks.level(ax, level)
+        for line, _, _ in self.parts(panel):
+            error = fits.error_of(self.figure.fitted, panel, line)
+            if error is not None:
+                marks.error(ax, error, self._colour(panel, line, None))
         if marks.is_tuned(panel):
             tuned = [
                 marks.Tuned(
@@ -186,7 +190,8 @@ class Lines(page.Drawing):
             low, high = self._limits(group)
             for _, ax in group:
                 ax.set_ylim(low, high)
-            low = self._with_room_for_slopes(group, (low, high))
+            if not group[0][0].limits:
+                low = self._with_room_for_slopes(group, (low, high))
             for panel, ax in group:
                 ax.set_ylim(low, high)
                 page.scale_ticks(ax.yaxis, panel.scale, low, high)
@@ -202,7 +207,7 @@ class Lines(page.Drawing):
         scales = self._scales_of_tracks()
         optima.draw(self._lowest, self.tracks, labels, quantity, scales, self._titles_of_tracks())
         for panel, ax in self.panels:
-            fits.write(ax, self.slopes(panel), _SHARE * self._panel_height)
+            fits.write(ax, self.slopes(panel), _each(panel), _SHARE * self._panel_height)
         self.body.legend(*legend.blocks(self))
 
     # content of the page
@@ -324,23 +329,20 @@ class Lines(page.Drawing):
 
     def slopes(self, panel: Panel) -> list[fits.FittedSlope]:
         """Return the fitted slopes to write in a panel."""
-        slopes: dict[str, list[fits.FittedSlope]] = {}
+        slopes: list[fits.FittedSlope] = []
         for line, value, rows in self.parts(panel):
             # of several claims about a line, show the first
             for found in fits.slopes_of(self.figure.fitted, panel, line, value)[:1]:
                 colour = self._colour(panel, line, value)
-                fit = fits.FittedSlope.of(found, rows[panel.x], colour, line.style)
-                slopes.setdefault(line.style, []).append(fit)
-        all_fits = [fit for of_style in slopes.values() for fit in of_style]
-        # without room for all, those of comparisons are left out
-        return slopes.get("solid", all_fits) if len(all_fits) > fits.MOST else all_fits
+                slopes.append(fits.FittedSlope.of(found, rows[panel.x], colour, line.style))
+        return fits.chosen(slopes)
 
     def _with_room_for_slopes(
         self, group: list[tuple[Panel, Axes]], limits: tuple[float, float]
     ) -> float:
         """Return the lower limit of a group of panels, moved down if slopes would hide their lines."""
         height = _SHARE * self._panel_height
-        room = max(fits.room(ax, self.slopes(panel), height) for panel, ax in group)
+        room = max(fits.room(ax, self.slopes(panel), _each(panel), height) for panel, ax in group)
         log = group[0][0].scale == "log"
         low, high = np.log(limits) if log else limits
         low -= (high - low) * room / (1 - room)
@@ -362,7 +364,8 @@ class Lines(page.Drawing):
             cells = self.figure.results.cells
             shown = cells["grid"].isin([line.grid for line in panel.lines])
             optimisers = tuple(sorted(cells.loc[shown, "optimiser"].unique()))
-        return (panel.x, panel.x_scale, panel.x_label, self.kind(panel), optimisers)
+        key = (panel.x, panel.x_scale, panel.x_label, panel.over_hue, panel.x_limits)
+        return (*key, self.kind(panel), optimisers)
 
     def _scales_of_tracks(self) -> optima.Scales:
         """Return the scale of the x axis of each panel with optima."""
@@ -410,8 +413,9 @@ class Lines(page.Drawing):
         return overlapping
 
     def _comparable(self, panel: Panel) -> tuple[Hashable, ...]:
-        """Return the key that panels with the same y axis share."""
-        row = None if self.plot.transposed else self._number(panel) // self.columns
+        """Return the key that panels with the same y axis share, in a row or, with the same limits, in all rows."""
+        every_row = self.plot.transposed or panel.limits
+        row = None if every_row else self._number(panel) // self.columns
         return (row, panel.label, panel.scale, panel.limits, self.kind(panel))
 
     def kind(self, panel: Panel) -> tuple[str, ...]:
@@ -485,8 +489,13 @@ class Lines(page.Drawing):
         return high - least, high
 
     def _bands(self, panel: Panel) -> Iterator[pd.Series]:
-        """Yield the ends of each line's band over seeds, or the smallest and largest values of single seeds."""
+        """Yield the ends of each line's band over seeds, or the smallest and largest values of single seeds.
+
+        A judged error extends a band, but not the lower end of its interval, which may be 0.
+        """
         for line, _, rows in self.parts(panel):
+            error = fits.error_of(self.figure.fitted, panel, line)
+            yield pd.Series([error.value, error.high] if error else [], dtype=float)
             points = visible(rows, log=panel.scale == "log")
             half = panel.spread == "band" and shows_half(line, points, panel)
             ends = np.array([0.25, 0.75] if half else [0.0, 1.0])
@@ -521,7 +530,9 @@ class Lines(page.Drawing):
         margin = 1.12 * (values.max() / values.min()) ** 0.03
         ax.set_xlim(values.min() / margin, values.max() * margin)
         alike = [
-            self._rows_with_x(other)[other.x] for other in self.plot.panels if other.x == panel.x
+            self._rows_with_x(other)[other.x]
+            for other in self.plot.panels
+            if (other.x, other.over_hue) == (panel.x, panel.over_hue)
         ]
         few = self.columns >= _NARROW
         page.size_ticks(ax.xaxis, values, pd.concat(alike).to_numpy(float), few=few)
@@ -568,6 +579,11 @@ class Lines(page.Drawing):
         same = (panel.x, panel.x_scale, panel.x_label) == (other.x, other.x_scale, other.x_label)
         limits = [self.axes[self._number(shown)].get_xlim() for shown in (panel, other)]
         return same and limits[0] == limits[1]
+
+
+def _each(panel: Panel) -> str:
+    """Return the name of a panel's hue in prose, or "line" without a hue."""
+    return (panel.hue or "line").replace("_", " ")
 
 
 def strip_rows(plot: Options, table: pd.DataFrame) -> list[int]:

@@ -1,7 +1,8 @@
 """Fitted slopes of lines, as measured by claims, written where they hide least of the lines."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from scaling_limits.plotting.text import short
 
 MOST = 4
 """Most slopes that are written individually; of more, only the range is written."""
+_COMPARISONS = 2  # most slopes of comparisons that are written below such a range
 GUIDES = 1.6
 """Lines with a smaller `zorder` are guides, on which slopes may be written."""
 LEGEND = "number: slope ± half of its 95 % interval"
@@ -26,6 +28,7 @@ _STYLES = {
     "dotted": "\N{MIDLINE HORIZONTAL ELLIPSIS} ",
 }
 _SAMPLES = 9  # sampled points on each line segment
+_GREY = (0.25, 0.25, 0.25)
 _WIDTH = 0.45  # width of the text as a fraction of the axis
 _HEIGHTS = 9  # heights at which the text may be placed
 _LINE = 0.1  # height of a line of text, in inches
@@ -35,28 +38,27 @@ _LINE = 0.1  # height of a line of text, in inches
 class FittedSlope:
     """A fitted slope with its confidence interval, and the colour and style of its line.
 
-    `part` are the ends of the fitted part of the line, or None if all of it is fitted.
+    `sizes` are the smallest and the largest fitted size, and `ends` those of the line.
     """
 
     value: float
     interval: tuple[float, float] | None
     colour: Colour
     style: str = "solid"
-    part: tuple[float, float] | None = None
+    sizes: tuple[float, float] = (0.0, 0.0)
+    ends: tuple[float, float] = (0.0, 0.0)
 
     @classmethod
     def of(cls, fit: JsonObject, x: pd.Series, colour: Colour, style: str) -> "FittedSlope":
         """Return the slope of a claim's fit to a line with the given values of x."""
-        interval, sizes = (
-            tuple(ends) if ends else None for ends in (fit["interval"], fit["sizes"])
-        )
-        part = None if sizes == (x.min(), x.max()) else sizes
-        return cls(fit["slope"], interval, colour, style, part)
+        interval = tuple(fit["interval"]) if fit["interval"] else None
+        ends = (float(x.min()), float(x.max()))
+        return cls(fit["slope"], interval, colour, style, tuple(fit["sizes"] or ends), ends)
 
     @property
     def fitted(self) -> str:
         """The ends of the fitted part after a comma; empty if all of the line is fitted."""
-        return ", " + "\N{EN DASH}".join(map(short, self.part)) if self.part else ""
+        return "" if self.sizes == self.ends else f", {_sizes(self.sizes)}"
 
     @property
     def text(self) -> str:
@@ -67,13 +69,22 @@ class FittedSlope:
         return text
 
 
+class JudgedError(NamedTuple):
+    """The relative error of a mean over seeds at a size, and both ends of its interval."""
+
+    size: float
+    value: float
+    low: float
+    high: float
+
+
 def slopes_of(
     fitted: Sequence[JsonObject], panel: Panel, line: Line, value: float | None
 ) -> list[JsonObject]:
     """Return the fits along x of claims about a line of a panel, with `slope`, `interval` and `sizes`.
 
-    Panels that divide their values, lines with a reference and repeated lines have none. Claims about other cells than
-    the line's are ignored.
+    Panels that divide x or their values and repeated lines have none. Claims about other cells than the line's, or
+    about errors with respect to another reference, are ignored.
 
     Args:
         fitted: the claims, as in `figure.json`.
@@ -81,26 +92,48 @@ def slopes_of(
         line: one of its lines.
         value: the value of the hue, or None for a line without hue.
     """
-    if panel.divided_by is not None or line.reference is not None or panel.repeated(line):
+    if panel.divided_by is not None or panel.over_hue or panel.repeated(line):
         return []
-    quantity = line.quantity.model_dump(exclude={"label", "layer", "per"})
     slopes: list[JsonObject] = []
+    for claimed, arm in _arms(fitted, panel, line):
+        for fit in arm["fits"] if panel.x not in line.quantity.kept_axes else ():
+            # the claim may select one layer of a quantity for which the line keeps all layers
+            selects_layer = claimed.layer is not None and claimed.layer != line.quantity.layer
+            group = {"layer": claimed.layer, **fit["group"]} if selects_layer else fit["group"]
+            group = {key: v for key, v in group.items() if panel.only.get(key) != v}
+            if set(group) <= {panel.hue} and group.get(panel.hue, value) == value:
+                slopes.append(fit)
+    return slopes
+
+
+def error_of(fitted: Sequence[JsonObject], panel: Panel, line: Line) -> JudgedError | None:
+    """Return the error of a mean over seeds that the first claim about a line of errors has judged, if any.
+
+    Lines with a hue have none: a claim judges the largest error over all points of a size.
+    """
+    if line.reference is None or panel.hue is not None:
+        return None
+    for _, arm in _arms(fitted, panel, line):
+        if "error" in arm:
+            size, value, ends = arm["error"]
+            return JudgedError(size, value, *(ends or (value, value)))
+    return None
+
+
+def _arms(
+    fitted: Sequence[JsonObject], panel: Panel, line: Line
+) -> Iterator[tuple[Quantity, JsonObject]]:
+    """Yield the arms of claims along x about a line's quantity, grid and reference, each with the claimed quantity."""
+    quantity = line.quantity.model_dump(exclude={"label", "layer", "per"})
     for claim in fitted:
         claimed = Quantity.model_validate(claim["quantity"])
-        if (
-            claim["along"] != panel.x
-            or claimed.model_dump(exclude={"label", "layer", "per"}) != quantity
-        ):
-            continue
-        for arm in claim["arms"] if panel.x not in line.quantity.kept_axes else ():
-            for fit in arm["fits"] if line.grid in arm["grids"] else ():
-                # the claim may select one layer of a quantity for which the line keeps all layers
-                selects_layer = claimed.layer is not None and claimed.layer != line.quantity.layer
-                group = {"layer": claimed.layer, **fit["group"]} if selects_layer else fit["group"]
-                group = {key: v for key, v in group.items() if panel.only.get(key) != v}
-                if set(group) <= {panel.hue} and group.get(panel.hue, value) == value:
-                    slopes.append(fit)
-    return slopes
+        is_judged = (
+            claim["along"] == panel.x
+            and line.reference in (claim.get("reference") or [None])
+            and claimed.model_dump(exclude={"label", "layer", "per"}) == quantity
+        )
+        if is_judged:
+            yield from ((claimed, arm) for arm in claim["arms"] if line.grid in arm["grids"])
 
 
 @dataclass(frozen=True)
@@ -112,15 +145,27 @@ class _Place:
     hidden: int
 
 
-def write(ax: Axes, slopes: Sequence[FittedSlope], height: float) -> None:
+def chosen(slopes: Sequence[FittedSlope]) -> list[FittedSlope]:
+    """Return the slopes to write: all, or without room for them those of solid lines, or else of the first style.
+
+    Few slopes of comparisons have room below the range of many slopes.
+    """
+    slopes = list(dict.fromkeys(slopes))
+    leading, others = _leading(slopes)
+    has_room = len(leading) >= MOST and len(others) <= _COMPARISONS
+    return slopes if len(slopes) <= MOST or has_room else leading
+
+
+def write(ax: Axes, slopes: Sequence[FittedSlope], each: str, height: float) -> None:
     """Write slopes at the side of the axes, where they hide least of the lines.
 
     Args:
         ax: the axes, with limits set.
         slopes: the slopes.
+        each: the name of the hue, for each value of which a line has a slope.
         height: the height of the axes in inches.
     """
-    texts = _texts(slopes)
+    texts = _texts(slopes, each)
     if not texts:
         return
     step = _LINE / height
@@ -135,35 +180,56 @@ def write(ax: Axes, slopes: Sequence[FittedSlope], height: float) -> None:
         )
 
 
-def room(ax: Axes, slopes: Sequence[FittedSlope], height: float) -> float:
+def room(ax: Axes, slopes: Sequence[FittedSlope], each: str, height: float) -> float:
     """Return the fraction of the axes that slopes need below the lines, or 0.0 if they hide no line.
 
-    Args:
-        ax: the axes, with limits set.
-        slopes: the slopes.
-        height: the height of the axes in inches.
+    The arguments are those of `write`.
     """
-    texts = _texts(slopes)
+    texts = _texts(slopes, each)
     needed = _height(texts, height)
     return needed if texts and _place(ax, needed).hidden else 0.0
 
 
-def _texts(slopes: Sequence[FittedSlope]) -> list[tuple[str, Colour]]:
+def _leading(slopes: Sequence[FittedSlope]) -> tuple[list[FittedSlope], list[FittedSlope]]:
+    """Return the slopes of solid lines, or without any those of the first style, and the others."""
+    styles = [slope.style for slope in slopes]
+    style = "solid" if "solid" in styles else next(iter(styles), "")
+    leads = [slope.style == style for slope in slopes]
+    return (
+        [slope for slope, lead in zip(slopes, leads, strict=True) if lead],
+        [slope for slope, lead in zip(slopes, leads, strict=True) if not lead],
+    )
+
+
+def _texts(slopes: Sequence[FittedSlope], each: str) -> list[tuple[str, Colour]]:
     """Return the lines of text with their colours; of many slopes only the range."""
-    grey = (0.25, 0.25, 0.25)
-    slopes = list(dict.fromkeys(slopes))
-    fitted = {slope.fitted for slope in slopes}
-    common = fitted.pop() if len(fitted) == 1 else None
+    leading, others = _leading(slopes)
     if len(slopes) > MOST:
-        values = [slope.value for slope in slopes]
-        of_parts = " of parts" if common is None else common
         return [
-            (f"slopes{of_parts}", grey),
-            (f"{_number(min(values))} to {_number(max(values))}", grey),
+            *((line, _GREY) for line in _range(leading, each)),
+            *((slope.text + slope.fitted, slope.colour) for slope in others),
         ]
+    common = slopes[0].fitted if len({slope.fitted for slope in slopes}) == 1 else ""
     if common:
-        return [(f"slopes{common}", grey), *((slope.text, slope.colour) for slope in slopes)]
+        return [(f"slopes{common}", _GREY), *((slope.text, slope.colour) for slope in slopes)]
     return [(slope.text + slope.fitted, slope.colour) for slope in slopes]
+
+
+def _range(slopes: Sequence[FittedSlope], each: str) -> list[str]:
+    """Return lines of text on the range of slopes, and on the fitted sizes if these are a part of the lines."""
+    values = [slope.value for slope in slopes]
+    parts = {slope.fitted for slope in slopes}
+    common = next(iter(parts)) if len(parts) == 1 else ""
+    texts = [f"slope at each {each}{common}:", f"{_number(min(values))} to {_number(max(values))}"]
+    if len(parts) > 1:
+        sizes = sorted(slope.sizes for slope in slopes)
+        texts[-1] += ","
+        texts.append(f"{_sizes(sizes[0])} to {_sizes(sizes[-1])}")
+    return texts
+
+
+def _sizes(ends: tuple[float, float]) -> str:
+    return "\N{EN DASH}".join(map(short, ends))
 
 
 def _height(texts: Sequence[object], height: float) -> float:

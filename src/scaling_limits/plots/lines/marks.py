@@ -29,6 +29,14 @@ _WITHIN, _STABLE = "within 10 % of the lowest", "edge of stability"
 _ERROR = "error (1 \N{MINUS SIGN} accuracy)"
 _BARS = {"min": _WITHIN, "max": f"{_ERROR} {_WITHIN}"}
 """Names of the range of nearly optimal x where the lowest or the highest value is best."""
+_ERROR_OF_MEAN = "error of the mean over seeds (judged), with 95 % interval"
+_ERROR_MARK: style.Look = {
+    "marker": "D",
+    "markersize": 3.4,
+    "markerfacecolor": "white",
+    "markeredgewidth": 0.9,
+    "linestyle": "none",
+}
 _UNTRAINED = "nowhere better than chance"
 _Transformation = Callable[[ArrayLike], NDArray[np.float64]]
 _SCALES: dict[str, tuple[_Transformation, _Transformation]] = {
@@ -41,6 +49,7 @@ _SCALES: dict[str, tuple[_Transformation, _Transformation]] = {
 _GREY = "0.55"
 _UNJUDGED: style.Look = {"color": _GREY, "markeredgewidth": 0.9}
 """Style of the rings of optima that no claim judges."""
+_TINY = 1e-12  # lower end of intervals that contain 0, below all axes
 _NAMES_APART = 0.08  # smallest distance of names of guide lines, as a fraction of the values' range
 
 
@@ -336,6 +345,21 @@ def room(ax: Axes) -> tuple[float, float]:
     return max(low, default=-_STEP) + _STEP, max(high, default=-_STEP) + _STEP
 
 
+def error(ax: Axes, judged: tuple[float, float, float, float], colour: Colour) -> None:
+    """Draw a judged error of a mean over seeds with its interval, which is open below if it contains 0.
+
+    Args:
+        ax: the axes of the panel.
+        judged: the size, the error, and both ends of its interval.
+        colour: the colour of the line.
+    """
+    size, value, low, high = judged
+    # 0 has no place on a logarithmic axis
+    ax.vlines(size, max(low, _TINY), high, color=colour, linewidth=0.9, zorder=2.5)
+    mark: style.Look = {"color": colour, "label": _ERROR_OF_MEAN, **_ERROR_MARK}
+    ax.plot([size], [value], zorder=2.6, **mark)
+
+
 def heights(ax: Axes) -> list[float]:
     """Return the y values of the rings in a panel."""
     rings = [line for line in ax.lines if line.get_label() in (_JUDGED, _RING)]
@@ -366,6 +390,7 @@ def legend(axes: Iterable[Axes]) -> dict[str, Artist]:
         _RING: Line2D([], [], color=_GREY, **style.RING),
         **bars,
         _STABLE: Line2D([], [], color="0.35", **tick),
+        _ERROR_OF_MEAN: Line2D([], [], color="0.35", **_ERROR_MARK),
         _UNTRAINED: Line2D([], [], color="0.35", linestyle=":", linewidth=1.0),
         style.DIVERGED: style.cross(),
         style.LEAVES: Line2D([], [], color="0.35", marker="^", **style.ARROW),

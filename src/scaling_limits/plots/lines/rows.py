@@ -9,6 +9,7 @@ from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.figures.metrics import Centre, metric_info
 from scaling_limits.figures.references import comparison_key, reference_values
 from scaling_limits.plots.lines import Line, Panel
+from scaling_limits.plots.options import SIZES
 from scaling_limits.plots.tables import (
     GridResults,
     best_rows,
@@ -48,6 +49,8 @@ def _line(grids: GridResults, panel: Panel, line: Line) -> pd.DataFrame:
     rows = rows if has_x else rows.assign(**{panel.x: np.nan})
     if line.reference is not None:
         rows = _errors(grids, panel, line, rows)
+    if line.quantity.below is not None and panel.centre == "median":
+        rows = _with_median(rows, by)
     if panel.over:
         # along an axis of the records, the whole curve belongs to one combination
         points, end = (hue, panel.x) if panel.keeps_x(line) else (by, None)
@@ -58,6 +61,10 @@ def _line(grids: GridResults, panel: Panel, line: Line) -> pd.DataFrame:
         raise ScalingLimitsError(
             f"the grid '{line.grid}' has several values of '{panel.x}': it cannot go across"
         )
+    if panel.x_limits is not None and has_x:
+        rows = rows[rows[panel.x].between(*panel.x_limits)]
+    if panel.over_hue:
+        rows = rows.assign(**{panel.x: rows[panel.x] / rows[panel.hue]})
     if panel.divided_by is not None:
         powers = rows[panel.x].astype(float) ** panel.divided_by.power
         rows = rows.assign(value=rows["value"] / powers)
@@ -65,6 +72,13 @@ def _line(grids: GridResults, panel: Panel, line: Line) -> pd.DataFrame:
         rows = _relative(rows, panel.x, hue, panel.centre)
     label = metric_info(line.quantity).label
     return rows.assign(title=panel.title, quantity=label)
+
+
+def _with_median(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Return the points at which most seeds reach a threshold; the other seeds take as long as their training."""
+    medians = rows.groupby(list(by))["value"].transform("median")
+    rows = rows[np.isfinite(medians)]
+    return rows.assign(value=rows["value"].clip(upper=rows["num_steps"]), diverged=False)
 
 
 def _tuned(
@@ -118,6 +132,10 @@ def _errors(grids: GridResults, panel: Panel, line: Line, rows: pd.DataFrame) ->
     """
     assert line.reference is not None
     columns = list(panel.compared_at(line))
+    cells = grids[line.reference].cells
+    if panel.x in SIZES and panel.x not in columns and cells[panel.x].nunique() > 1:
+        columns.append(panel.x)
+        rows = rows[rows[panel.x].isin(cells[panel.x])]
     references = values(grids, line.reference, line.quantity, [*columns, "seed"])
     if panel.hue in columns:
         sizes = references[panel.hue].unique()
