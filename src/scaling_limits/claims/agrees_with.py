@@ -141,7 +141,7 @@ class Claim(SizeClaim, SteppedClaim):
         if not np.isfinite(errors.rows["value"]).all():
             return []
         # in the order of `measure`, so that samples are the same
-        generator = generator_of(self)
+        generator = new_generator()
         sizes = by_size(errors, self.along, [*self.by, "step"])
         largest = max(sizes)
         _, value, interval = _largest(sizes[largest], generator)
