@@ -132,8 +132,9 @@ class Lines(page.Drawing):
                     line.quantity,
                     rows,
                     self._colour(panel, line, value),
-                    tracks.judging(self.figure.judged, panel, line),
+                    tracks.judging(self.figure.judged, panel, line, self.sharing(line, rows)),
                     line.style == "solid",
+                    tracks.largest_within(self.figure.judged, panel, line, value),
                 )
                 for line, value, rows in self.parts(panel)
                 if value is not None and not line.across
@@ -219,6 +220,17 @@ class Lines(page.Drawing):
     def _kind_of(rows: pd.DataFrame) -> tuple[str, ...]:
         return tuple(" ".join(sorted(rows[c].unique())) for c in ("dataset", "network"))
 
+    @cached_property
+    def _cells_of_grids(self) -> dict[str, set[str]]:
+        """The cells of each grid."""
+        by_grid = self.figure.results.cells.groupby("grid")["cell_id"]
+        return {str(grid): set(ids) for grid, ids in by_grid}
+
+    def sharing(self, line: Line, rows: pd.DataFrame) -> list[str]:
+        """Return the parts of a line's grid that are grids themselves and contain all cells of some of its rows."""
+        shown, grids = set(rows["cell_id"]), self._cells_of_grids
+        return [grid for grid, ids in grids.items() if shown <= ids <= grids[line.grid]]
+
     def _centres(self, panel: Panel) -> list[pd.DataFrame]:
         """Return x and the mean or median over seeds of each line's visible points."""
         return [
@@ -286,7 +298,7 @@ class Lines(page.Drawing):
             for hue, by_network in sizes.items()
         }
 
-    def sharing(self, palette: tuple[str | None, str]) -> list[Panel]:
+    def sharing_palette(self, palette: tuple[str | None, str]) -> list[Panel]:
         """Return the panels that share a palette."""
         return [panel for panel in self.plot.panels if self._palette(panel) == palette]
 
@@ -314,7 +326,9 @@ class Lines(page.Drawing):
     def slopes(self, panel: Panel) -> list[fits.FittedSlope]:
         """Return the fitted slopes to write in a panel."""
         slopes: dict[str, list[fits.FittedSlope]] = {}
-        for line, value, rows in self.parts(panel):
+        parts = zip(self.parts(panel), self._centres(panel), strict=True)
+        # in the order of the lines' ends, the highest first
+        for (line, value, rows), _ in sorted(parts, key=lambda part: -_last(part[1])):
             # of several claims about a line, show the first
             for found in fits.slopes_of(self.figure.fitted, panel, line, value)[:1]:
                 colour = self._colour(panel, line, value)
@@ -535,6 +549,12 @@ class Lines(page.Drawing):
         same = (panel.x, panel.x_scale, panel.x_label) == (other.x, other.x_scale, other.x_label)
         limits = [self.axes[self._number(shown)].get_xlim() for shown in (panel, other)]
         return same and limits[0] == limits[1]
+
+
+def _last(centres: pd.DataFrame) -> float:
+    """Return the last of a line's values, or 0.0 without any."""
+    values = centres["value"].dropna()
+    return float(values.iloc[-1]) if len(values) else 0.0
 
 
 def strip_rows(plot: Options, table: pd.DataFrame) -> list[int]:

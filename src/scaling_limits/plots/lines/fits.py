@@ -72,7 +72,7 @@ def slopes_of(
 ) -> list[JsonObject]:
     """Return the fits along x of claims about a line of a panel, with `slope`, `interval` and `sizes`.
 
-    Panels that divide their values and lines with a reference have none. Claims about other cells than the line's are
+    Panels of transformed values and lines with a reference have none. Claims about other cells than the line's are
     ignored.
 
     Args:
@@ -81,7 +81,9 @@ def slopes_of(
         line: one of its lines.
         value: the value of the hue, or None for a line without hue.
     """
-    if panel.divided_by is not None or line.reference is not None:
+    if panel.divided_by is not None or panel.slope_along is not None:
+        return []
+    if line.reference is not None or line.ratio_to is not None:
         return []
     quantity = line.quantity.model_dump(exclude={"label", "layer", "per"})
     slopes: list[JsonObject] = []
