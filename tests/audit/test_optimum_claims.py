@@ -379,8 +379,34 @@ class TestOptimumMoves:
         assert verdict.interval[0] < -2.9
         assert verdict.interval[1] > -1.5
 
+    def test_a_size_that_alone_makes_the_shift_uncertain_is_named(
+        self, decide, tabulate, bowl_rows
+    ):
+        rows = bowl_rows(far, widths=(32, 256), noise=1e-3)
+        for row in rows:
+            if row["width"] == 256 and row["learning_rate"] == 2.0**-4:
+                row["value"] = (0.16, 0.16, 0.01)[row["seed"]]
+        verdict = decide(MOVES, tabulate(rows))
+        assert verdict.verdict == "inconclusive"
+        assert verdict.place == "from width 32 to 256, uncertain at 256"
+
     def test_the_other_direction_fails(self, decide, tabulate, bowl_rows):
         assert decide(MOVES | {"direction": "up"}, tabulate(bowl_rows(far))).verdict == "fails"
+
+    @pytest.mark.parametrize("sign", [1, -1])
+    def test_either_direction(self, decide, tabulate, bowl_rows, sign):
+        claim = {key: value for key, value in MOVES.items() if key != "direction"}
+        control = bowl_rows(still, grid="control")
+
+        def moving(width):
+            return -4.0 + sign * np.log2(width / 32)
+
+        verdict = decide(claim, tabulate(bowl_rows(moving) + control))
+        assert verdict.verdict == "holds"
+        assert verdict.value == pytest.approx(3.0 * sign, abs=0.03)
+        assert verdict.threshold == "shift of at least 2 octaves up or down"
+        assert verdict.place == "from width 32 to 256"
+        assert decide(claim, tabulate(bowl_rows(an_octave))).verdict == "fails"
 
     def test_one_size_is_enough(self, decide, tabulate, bowl_rows):
         control = bowl_rows(still, grid="control")

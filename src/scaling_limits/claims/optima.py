@@ -134,8 +134,8 @@ class Optimum:
 class Shift:
     """The shift of an optimum between two sizes in octaves, with its confidence interval.
 
-    `detail` describes the shift, `place` names its sizes, and the one from which most of the interval comes, and
-    `reason` states why an end of the interval is open.
+    `detail` describes the shift, `place` names its sizes, `uncertain` the one from which most of the interval comes, if
+    it is one, and `reason` states why an end of the interval is open.
     """
 
     sizes: tuple[float, float]
@@ -143,6 +143,7 @@ class Shift:
     interval: Interval
     detail: str
     place: str
+    uncertain: str
     reason: str | None
 
     @property
@@ -206,9 +207,10 @@ def _shift(claim: OptimumClaim, start: float, end: float, first: Optimum, last: 
     )
     place = f"from {prose(claim.along)} {setting(start)} to {setting(end)}"
     widths = [optimum.interval[1] - optimum.interval[0] for optimum in (first, last)]
-    if max(widths) > _WIDER * min(widths):
-        place += f", uncertain at {setting((start, end)[int(np.argmax(widths))])}"
-    return Shift((start, end), value, interval, detail, place, reasons[0] if reasons else None)
+    wider = setting((start, end)[int(np.argmax(widths))])
+    uncertain = f", uncertain at {wider}" if max(widths) > _WIDER * min(widths) else ""
+    reason = reasons[0] if reasons else None
+    return Shift((start, end), value, interval, detail, place, uncertain, reason)
 
 
 def _optimum_name(claim: OptimumClaim) -> str:

@@ -77,7 +77,7 @@ class Claim(OptimumClaim):
             interval=most.interval,
             threshold=f"shift of {threshold}",
             detail=f"{most.detail}{open_end}; at some size it should be {threshold}",
-            place=most.place,
+            place=most.place + (most.uncertain if holds is None else ""),
         )
 
     def simulation(self, recorded: Recorded) -> Simulation:

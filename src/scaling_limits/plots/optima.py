@@ -261,9 +261,10 @@ def _plot_tracks(ax: Axes, tracks: Sequence[Track], names: Sequence[str]) -> Non
         errors = np.nan_to_num([at - low, high - at], nan=1e9)
         look = _look(track, names)
         ax.errorbar(sizes, at, errors, markersize=3.0, linewidth=0.9, elinewidth=0.7, **look)
-        open_marks = np.isin(sizes / shift, track.on_grid)
-        mark = look | _UNJUDGED | {"linestyle": "none"}
-        ax.plot(sizes[open_marks], at[open_marks], markersize=3.0, zorder=2.2, **mark)
+        if track.on_grid:
+            hollow = np.isin([point[0] for point in track.points], track.on_grid)
+            mark = look | _UNJUDGED | {"linestyle": "none"}
+            ax.plot(sizes[hollow], at[hollow], markersize=3.0, zorder=2.2, **mark)
     sizes = np.array([point[0] for track in tracks for point in track.points], float)
     ax.set(xscale="log", yscale="log")
     ax.set_xlim(sizes.min() / 1.15, sizes.max() * 1.15)

@@ -326,9 +326,7 @@ class Lines(page.Drawing):
     def slopes(self, panel: Panel) -> list[fits.FittedSlope]:
         """Return the fitted slopes to write in a panel."""
         slopes: dict[str, list[fits.FittedSlope]] = {}
-        parts = zip(self.parts(panel), self._centres(panel), strict=True)
-        # in the order of the lines' ends, the highest first
-        for (line, value, rows), _ in sorted(parts, key=lambda part: -_last(part[1])):
+        for line, value, rows in self.parts(panel):
             # of several claims about a line, show the first
             for found in fits.slopes_of(self.figure.fitted, panel, line, value)[:1]:
                 colour = self._colour(panel, line, value)
@@ -549,12 +547,6 @@ class Lines(page.Drawing):
         same = (panel.x, panel.x_scale, panel.x_label) == (other.x, other.x_scale, other.x_label)
         limits = [self.axes[self._number(shown)].get_xlim() for shown in (panel, other)]
         return same and limits[0] == limits[1]
-
-
-def _last(centres: pd.DataFrame) -> float:
-    """Return the last of a line's values, or 0.0 without any."""
-    values = centres["value"].dropna()
-    return float(values.iloc[-1]) if len(values) else 0.0
 
 
 def strip_rows(plot: Options, table: pd.DataFrame) -> list[int]:

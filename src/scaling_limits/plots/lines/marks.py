@@ -127,7 +127,7 @@ def optima(
         mark: style.Look = {"marker": "o", "markersize": 2.6, "markerfacecolor": fill}
         # the first and the last x of the sweep, unless training diverges there
         for end, marker in ((line.rows[panel.x].min(), "<"), (line.rows[panel.x].max(), ">")):
-            if xs[at] == end:
+            if xs[at] == end and (lack == lack[at]).sum() == 1:
                 mark |= {"marker": marker, "markersize": 3.8, "label": _END}
         strip.plot(xs[[at]], [row], **{"label": "_", **look, **mark})
         for factor, x in line.largest if within is None else ():

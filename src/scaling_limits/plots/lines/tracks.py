@@ -84,10 +84,10 @@ def _shared(lines: Lines, number: int, line: Line) -> optima.Track | None:
     for rows in (rows for other, _, rows in lines.parts(panel) if other is line):
         sharing = lines.sharing(line, rows)
         claim = judging(lines.figure.judged, panel, line, sharing)
-        for grid in sharing if claim else ():
-            track = optima.track_of(claim, grid, number, column, name)
-            if track is None:
-                continue
+        if claim is None:
+            continue
+        located = [optima.track_of(claim, grid, number, column, name) for grid in sharing]
+        for track in filter(None, located):
             sizes = {point[0] for point in track.points}
             best = [point for point in _on_grid(lines, panel, line) if point[0] not in sizes]
             points = tuple(sorted([*track.points, *best], key=lambda point: point[0] or 0.0))
