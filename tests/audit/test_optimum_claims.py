@@ -379,17 +379,6 @@ class TestOptimumMoves:
         assert verdict.interval[0] < -2.9
         assert verdict.interval[1] > -1.5
 
-    def test_a_size_that_alone_makes_the_shift_uncertain_is_named(
-        self, decide, tabulate, bowl_rows
-    ):
-        rows = bowl_rows(far, widths=(32, 256), noise=1e-3)
-        for row in rows:
-            if row["width"] == 256 and row["learning_rate"] == 2.0**-4:
-                row["value"] = (0.16, 0.16, 0.01)[row["seed"]]
-        verdict = decide(MOVES, tabulate(rows))
-        assert verdict.verdict == "inconclusive"
-        assert verdict.place == "from width 32 to 256, uncertain at 256"
-
     def test_the_other_direction_fails(self, decide, tabulate, bowl_rows):
         assert decide(MOVES | {"direction": "up"}, tabulate(bowl_rows(far))).verdict == "fails"
 
@@ -426,6 +415,7 @@ class TestOptimumMoves:
         verdict = decide(MOVES | {"min_shift": 3}, tabulate(rows))
         assert verdict.verdict == "inconclusive"
         assert "is at the edge of the grid" in verdict.detail
+        assert verdict.place == "from width 32 to 256, uncertain at 256"
 
     def test_an_edge_on_the_other_side_fails(self, decide, tabulate, bowl_rows):
         """Above the grid is not two octaves down."""

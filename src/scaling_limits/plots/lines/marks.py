@@ -23,11 +23,8 @@ STRIP_ROW = 0.07
 """Height of one row of a strip, in inches."""
 _STEP, _EDGE = 0.042, 0.03  # fractions of an axis: between marks at its ends, and from the end
 _JUDGED, _RING = "optimum (judged)", "optimum"
-_STABLE, _END, _LARGEST = (
-    "edge of stability",
-    "best at the end of the sweep",
-    "largest within",
-)
+_STABLE, _END = "edge of stability", "best at the end of the sweep"
+_LARGEST = "largest within"
 _ERROR = "error (1 \N{MINUS SIGN} accuracy) "
 _OF_LOWEST = " % of the lowest"
 _UNTRAINED = "nowhere better than chance"
@@ -61,8 +58,8 @@ def is_tuned(panel: Panel) -> bool:
 class Tuned:
     """A line over a hyperparameter: quantity, rows of the table, colour, and the claim that judges its optimum.
 
-    A line that is not `solid` is a control or another comparison. `largest` are located by claims:
-    the largest x within a relative excess over the best value, which precedes it.
+    A line that is not `solid` is a control or another comparison. Claims have located the `largest` x within a relative
+    excess over the best value, which precedes it.
     """
 
     quantity: Quantity
