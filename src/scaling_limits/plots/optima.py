@@ -262,7 +262,7 @@ def _plot_tracks(ax: Axes, tracks: Sequence[Track], names: Sequence[str]) -> Non
         look = _look(track, names)
         ax.errorbar(sizes, at, errors, markersize=3.0, linewidth=0.9, elinewidth=0.7, **look)
         if track.on_grid:
-            hollow = np.isin([point[0] for point in track.points], track.on_grid)
+            hollow = np.array([point[0] in track.on_grid for point in track.points])
             mark = look | _UNJUDGED | {"linestyle": "none"}
             ax.plot(sizes[hollow], at[hollow], markersize=3.0, zorder=2.2, **mark)
     sizes = np.array([point[0] for track in tracks for point in track.points], float)
