@@ -62,6 +62,8 @@ def test_the_claims_own_grids_are_one_arm_and_each_control_another(tabulate: Tab
         ({"kind": "optimum_stays", "max_shift": 0.25}, [-0.25, 0.25]),
         ({"kind": "optimum_moves", "direction": "up", "min_shift": 2.0}, [2.0, None]),
         ({"kind": "optimum_moves", "direction": "down", "min_shift": 2.0}, [None, -2.0]),
+        # in either direction: outside of the two
+        ({"kind": "optimum_moves", "min_shift": 2.0}, [2.0, -2.0]),
     ],
 )
 def test_arms_have_the_claimed_range_of_shifts(

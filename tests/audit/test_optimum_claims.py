@@ -379,6 +379,21 @@ class TestOptimumMoves:
     def test_the_other_direction_fails(self, decide, tabulate, bowl_rows):
         assert decide(MOVES | {"direction": "up"}, tabulate(bowl_rows(far))).verdict == "fails"
 
+    @pytest.mark.parametrize("sign", [1, -1])
+    def test_either_direction(self, decide, tabulate, bowl_rows, sign):
+        claim = {key: value for key, value in MOVES.items() if key != "direction"}
+        control = bowl_rows(still, grid="control")
+
+        def moving(width):
+            return -4.0 + sign * np.log2(width / 32)
+
+        verdict = decide(claim, tabulate(bowl_rows(moving) + control))
+        assert verdict.verdict == "holds"
+        assert verdict.value == pytest.approx(3.0 * sign, abs=0.03)
+        assert verdict.threshold == "shift of at least 2 octaves up or down"
+        assert verdict.place == "from width 32 to 256"
+        assert decide(claim, tabulate(bowl_rows(an_octave))).verdict == "fails"
+
     def test_one_size_is_enough(self, decide, tabulate, bowl_rows):
         control = bowl_rows(still, grid="control")
         optima = {32: -3.0, 64: -3.0, 128: -6.0, 256: -4.0}
@@ -397,6 +412,7 @@ class TestOptimumMoves:
         verdict = decide(MOVES | {"min_shift": 3}, tabulate(rows))
         assert verdict.verdict == "inconclusive"
         assert "is at the edge of the grid" in verdict.detail
+        assert verdict.place == "from width 32 to 256, uncertain at 256"
 
     def test_an_edge_on_the_other_side_fails(self, decide, tabulate, bowl_rows):
         """Above the grid is not two octaves down."""

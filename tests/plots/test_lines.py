@@ -25,6 +25,7 @@ from plotting_records import (
 )
 
 from scaling_limits.errors import ScalingLimitsError
+from scaling_limits.plots.lines import Panel
 from scaling_limits.plotting import page
 
 JUDGED, OPTIMUM = "optimum (judged)", "optimum"
@@ -871,3 +872,72 @@ def test_nothing_overlaps_and_nothing_is_cut_off(rates: Drawn, sizes: Drawn, bow
         assert min(min(box.x0, box.y0) for box in boxes) >= -1
         assert max(box.x1 for box in boxes) <= figure.bbox.x1 + 1
         assert max(box.y1 for box in boxes) <= figure.bbox.y1 + 1
+
+
+def test_values_may_be_ratios_of_best_values_to_those_of_another_grid(tmp_path: Path) -> None:
+    """With a point tuned at the smallest size, the ratio to the own grid is the cost of its transfer."""
+
+    def value(factor: float) -> Any:
+        # the best rate falls with the depth
+        return lambda depth, learning_rate, seed, **_: {
+            "train_loss": factor * (1 + seed) * (1 + abs(np.log2(learning_rate * depth)))
+        }
+
+    axes = {"depth": (2, 4), "learning_rate": (0.25, 0.5), "seed": (0, 1)}
+    others = cells("other", value(2.0), **axes, parameterisation=("sp",))
+    rows = [*cells("main", value(3.0), **axes), *others]
+    panel = {"title": "ratio", "x": "depth", "label": "ratio", "over": ["learning_rate"]}
+
+    def shown(name: str, grid: str, **said: Any) -> list[float]:
+        line = {"grid": "main", "quantity": TRAIN, "ratio_to": grid, "label": "main"}
+        found = of_panels(tmp_path / name, rows, {**panel, "lines": [line], **said})
+        (drawn_line,) = lines(found.axes[0], "training loss")
+        return list(drawn_line.get_ydata())
+
+    assert shown("other", "other") == pytest.approx([1.5, 1.5])
+    assert shown("cost", "main", tuned_at="smallest") == pytest.approx([1, 2])
+
+
+def test_a_ratio_needs_all_points_of_the_other_grid(tmp_path: Path) -> None:
+    rows = cells("main", lambda **_: {"train_loss": 1.0}, depth=(2, 4))
+    rows += cells("other", lambda **_: {"train_loss": 1.0}, depth=(2,))
+    line = {"grid": "main", "quantity": TRAIN, "ratio_to": "other", "label": "main"}
+    panel = {"title": "", "x": "depth", "label": "ratio", "lines": [line], "best": None}
+    with pytest.raises(ScalingLimitsError, match="'other' lacks values of depth and seed"):
+        of_panels(tmp_path, rows, panel)
+
+
+def test_values_may_be_slopes_along_an_axis(tmp_path: Path) -> None:
+    def value(depth: int, seed: int) -> dict[str, Any]:
+        # not a power below index 2
+        return {
+            "feature_increment": {
+                (0, i): i ** (depth / 4 + seed / 4) if i > 1 else 9.0 for i in (1, 2, 4, 8)
+            }
+        }
+
+    rows = cells("main", value, depth=(2, 4), seed=(0, 1))
+    line = {"grid": "main", "quantity": {"metric": "feature_increment", "per": "index"}}
+    panel = {"title": "", "x": "depth", "label": "slope", "best": None, "scale": "linear"}
+    panel |= {"lines": [{**line, "label": "main"}], "slope_along": {"axis": "index", "at_least": 2}}
+    found = of_panels(tmp_path, rows, panel)
+    (drawn_line,) = (line for line in found.axes[0].lines if len(line.get_xdata()) == 2)
+    assert drawn_line.get_ydata() == pytest.approx([0.625, 1.125])
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"tuned_at": "smallest"}, "smallest size x"),
+        ({"slope_along": {"axis": "index"}}, "no slope is best"),
+        ({"x": "learning_rate", "ratio": True}, "x should be a size"),
+    ],
+)
+def test_ratios_and_slopes_that_mean_nothing_are_rejected(
+    said: dict[str, Any], message: str
+) -> None:
+    line: dict[str, Any] = {"grid": "main", "quantity": TRAIN, "label": "main"}
+    line |= {"ratio_to": "main"} if said.pop("ratio", None) else {}
+    panel = {"title": "", "x": "depth", "label": "ratio", "lines": [line], **said}
+    with pytest.raises(ValueError, match=message):
+        Panel.model_validate(panel)

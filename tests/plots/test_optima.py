@@ -321,6 +321,91 @@ def test_the_claimed_range_of_the_optimum_is_shaded(
     assert "claimed range" in found.legend
 
 
+def test_shifts_in_either_direction_are_shaded_on_both_sides(tmp_path: Path) -> None:
+    claim = judged(TRAIN, "main", optima={"main": STAYS}, claimed=(1.0, -1.0))
+    found = of_panels(tmp_path, rate_rows("main"), rate_panel("main"), judged=[claim])
+    (ax,) = lowest(found)
+    ends = [np.log2([band.get_y(), band.get_y() + band.get_height()]) for band in ax.patches]
+    low, high = np.log2(ax.get_ylim())
+    assert [*map(list, ends)] == [pytest.approx([low, -5]), pytest.approx([-3, high])]
+
+
+def test_a_claim_about_a_part_of_a_grid_judges_the_optima_of_this_part(tmp_path: Path) -> None:
+    """The grid has a further size, whose optimum on the grid continues the track in grey."""
+    rows = [*rate_rows("main", widths=(8, 32, 128)), *rate_rows("deep", widths=(32, 128))]
+    located: Located = [[32, 2**-4, 2**-5, 2**-3], [128, 2**-4, 2**-5, 2**-3]]
+    claim = judged(TRAIN, "deep", optima={"deep": located}, claimed=(-1.0, 1.0))
+    found = of_panels(tmp_path, rows, rate_panel("main"), judged=[claim])
+    assert [len(lines(found.axes[0], name)) for name in ("optimum (judged)", "optimum")] == [2, 1]
+    (ax,) = lowest(found)
+    track, hollow = (line for line in ax.lines if line.get_marker() == "o")
+    assert track.get_xdata().tolist() == [8, 32, 128]
+    assert hollow.get_xdata().tolist() == [8]
+    (band,) = ax.patches
+    assert 8 < band.get_x() < 32
+    assert "optimum on the grid, without a claim" in found.legend
+
+
+def test_a_claim_about_a_grid_with_further_cells_judges_none_of_the_shared_ones(
+    tmp_path: Path,
+) -> None:
+    rows = [*rate_rows("main"), *rate_rows("other", widths=(8, 128))]
+    claim = judged(TRAIN, "other", optima={"other": [[8, 2**-4, 2**-5, 2**-3], [128, 1, 1, 1]]})
+    found = of_panels(tmp_path, rows, rate_panel("main"), judged=[claim])
+    assert not lines(found.axes[0], "optimum (judged)")
+    assert not found.page.tracks
+
+
+def test_a_column_shows_optima_of_one_hyperparameter(tmp_path: Path) -> None:
+    def value(learning_rate: float, momentum: float, **_: Any) -> dict[str, Any]:
+        return {"train_loss": 1 + np.log2(learning_rate) ** 2 + momentum}
+
+    axes = {"width": (8, 32), "learning_rate": (0.5, 1, 2), "momentum": (0.1, 0.2)}
+    panels = [
+        rate_panel("main", over=["momentum"]),
+        rate_panel("main", x="momentum", over=["learning_rate"]),
+    ]
+    claim = judged(TRAIN, "main", optima={"main": STAYS}, profile=["momentum"])
+    rows = cells("main", value, **axes)
+    found = of_panels(tmp_path, rows, *panels, judged=[claim], wrap=1)
+    assert [track.over for track in found.page.tracks] == ["learning_rate"]
+
+
+def test_an_optimum_at_an_end_of_the_sweep_is_an_arrowhead(tmp_path: Path) -> None:
+    def falls(learning_rate: float, width: int, **_: Any) -> dict[str, Any]:
+        return {"train_loss": learning_rate if width == 8 else 1 / learning_rate}
+
+    rows = cells("main", falls, width=(8, 32), learning_rate=(1, 2, 4), seed=(0,))
+    found = of_panels(tmp_path, rows, rate_panel("main"))
+    ends = lines(strip(found.axes[0]), "best at the end of the sweep")
+    assert [(line.get_xdata()[0], line.get_marker()) for line in ends] == [(1, "<"), (4, ">")]
+    assert "best at the end of the sweep" in found.legend
+
+
+def test_the_range_of_nearly_optimal_values_may_be_narrower(tmp_path: Path) -> None:
+    found = of_panels(tmp_path, rate_rows("main"), rate_panel("main", nearly=0.01))
+    assert not lines(strip(found.axes[0]), BAR)
+    found = of_panels(tmp_path / "wide", rate_rows("main"), rate_panel("main", nearly=0.25))
+    assert octaves(strip(found.axes[0]), "within 25 % of the lowest") == [
+        (0, [-6, -3]),
+        (1, [-6, -3]),
+    ]
+
+
+def test_the_strip_marks_the_largest_nearly_optimal_value_that_a_further_claim_judges(
+    tmp_path: Path,
+) -> None:
+    ends: Located = [[8, 2**-2.5, None, None], [32, 2**-2.2, None, None]]
+    claims = [
+        judged(TRAIN, "main", optima={"main": STAYS}),
+        judged(TRAIN, "main", optima={"main": ends}, within=0.1),
+    ]
+    found = of_panels(tmp_path, rate_rows("main"), rate_panel("main"), judged=claims)
+    marks = lines(strip(found.axes[0]), "largest within 10 % (judged)")
+    assert [np.log2(line.get_xdata()[0]) for line in marks] == pytest.approx([-2.5, -2.2])
+    assert "largest within 10 % (judged)" in found.legend
+
+
 def test_no_range_is_shaded_where_claims_about_a_column_differ(tmp_path: Path) -> None:
     panels = [
         rate_panel("main"),

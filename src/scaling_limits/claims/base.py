@@ -161,6 +161,8 @@ class ClaimBase(Strict, ABC):
     def claimed(self, evidence: Evidence) -> Bounds | None:
         """Return the range that the claim allows and pictures shade; None for no range.
 
+        If its low end is above its high end, the claim allows what lies outside.
+
         Args:
             evidence: the rows that `evidence` returns.
         """

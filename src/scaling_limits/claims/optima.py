@@ -108,6 +108,10 @@ class OptimumClaim(SizeClaim):
         return OptimumSimulation(self, recorded)
 
 
+_WIDER = 3.0
+"""Ratio of the intervals of two optima from which the wider one alone makes their shift uncertain."""
+
+
 @dataclass(frozen=True)
 class Optimum:
     """The best, or largest nearly optimal, value of a hyperparameter at one size, in octaves (log2).
@@ -130,13 +134,16 @@ class Optimum:
 class Shift:
     """The shift of an optimum between two sizes in octaves, with its confidence interval.
 
-    `detail` describes the shift, and `reason` states why an end of the interval is open.
+    `detail` describes the shift, `place` names its sizes, `uncertain` the one from which most of the interval comes, if
+    it is one, and `reason` states why an end of the interval is open.
     """
 
     sizes: tuple[float, float]
     value: float
     interval: Interval
     detail: str
+    place: str
+    uncertain: str
     reason: str | None
 
     @property
@@ -198,7 +205,12 @@ def _shift(claim: OptimumClaim, start: float, end: float, first: Optimum, last: 
         f"{_optimum_name(claim)} moves by {with_interval(value, interval)} octaves "
         f"from {prose(claim.along)} {setting(start)} to {setting(end)}"
     )
-    return Shift((start, end), value, interval, detail, reasons[0] if reasons else None)
+    place = f"from {prose(claim.along)} {setting(start)} to {setting(end)}"
+    widths = [optimum.interval[1] - optimum.interval[0] for optimum in (first, last)]
+    wider = setting((start, end)[int(np.argmax(widths))])
+    uncertain = f", uncertain at {wider}" if max(widths) > _WIDER * min(widths) else ""
+    reason = reasons[0] if reasons else None
+    return Shift((start, end), value, interval, detail, place, uncertain, reason)
 
 
 def _optimum_name(claim: OptimumClaim) -> str:

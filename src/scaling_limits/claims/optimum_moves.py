@@ -18,18 +18,23 @@ if TYPE_CHECKING:
     from scaling_limits.records import Results
 
 
+_SIGNS = {"up": 1.0, "down": -1.0}
+
+
 class Claim(OptimumClaim):
     """From the smallest size to some larger size, the best value moves by at least `min_shift` octaves.
 
-    The control is a grid in which the best value should not move.
+    Without a `direction`, it may move up or down. The control is a grid in which the best value should not move.
     """
 
     kind: Literal["optimum_moves"]
-    direction: Literal["up", "down"]
+    direction: Literal["up", "down"] | None = None
     min_shift: float = Field(gt=0)
 
     def claimed_shifts(self, doublings: float) -> Bounds:
-        """Return the shifts by at least `min_shift` in the claimed direction."""
+        """Return the shifts by at least `min_shift` in the claimed direction, or in either (see `claimed`)."""
+        if self.direction is None:
+            return Bounds(self.min_shift, -self.min_shift)
         if self.direction == "up":
             return Bounds.between(self.min_shift, None)
         return Bounds.between(None, -self.min_shift)
@@ -43,12 +48,15 @@ class Claim(OptimumClaim):
         Raises:
             UndecidedError: see `shifts_of`.
         """
-        sign = 1.0 if self.direction == "up" else -1.0
+        signs = [sign for name, sign in _SIGNS.items() if self.direction in (name, None)]
         needed = self.min_shift - 1e-9
 
         def moves(shift: Shift) -> bool | None:
-            ends = sorted(sign * end for end in shift.interval)
-            return decide(sign * shift.value, (ends[0], ends[1]), needed, math.inf)
+            decisions = []
+            for sign in signs:
+                ends = sorted(sign * end for end in shift.interval)
+                decisions.append(decide(sign * shift.value, (ends[0], ends[1]), needed, math.inf))
+            return True if True in decisions else None if None in decisions else False
 
         shifts = shifts_of(self, results)
         decisions = [moves(shift) for shift in shifts]
@@ -57,8 +65,11 @@ class Claim(OptimumClaim):
             shift for shift, decision in zip(shifts, decisions, strict=True) if decision is holds
         ]
         # among equal shifts, report the largest size
-        most = max(deciding, key=lambda shift: (sign * shift.value, shift.sizes[1]))
-        threshold = f"at least {octaves(self.min_shift)} {self.direction}"
+        most = max(
+            deciding,
+            key=lambda shift: (max(sign * shift.value for sign in signs), shift.sizes[1]),
+        )
+        threshold = f"at least {octaves(self.min_shift)} {self.direction or 'up or down'}"
         open_end = f" ({most.reason})" if most.reason else ""
         return Measurement(
             holds=holds,
@@ -66,6 +77,7 @@ class Claim(OptimumClaim):
             interval=most.interval,
             threshold=f"shift of {threshold}",
             detail=f"{most.detail}{open_end}; at some size it should be {threshold}",
+            place=most.place + (most.uncertain if holds is None else ""),
         )
 
     def simulation(self, recorded: Recorded) -> Simulation:
@@ -80,6 +92,6 @@ class _Simulation(OptimumSimulation):
 
     def shift(self, wrong: float, doublings: np.ndarray) -> np.ndarray:
         """Return the shift of the optimum, in octaves, over a number of doublings of the size."""
-        direction = 1 if self.claim.direction == "up" else -1
+        direction = _SIGNS[self.claim.direction or "up"]
         least = self.claim.min_shift / doublings.max()
         return np.asarray(direction * (least + QUARTER - abs(wrong)) * doublings)

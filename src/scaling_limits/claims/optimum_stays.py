@@ -59,4 +59,5 @@ class Claim(OptimumClaim):
             interval=far.interval,
             threshold=f"shift of {threshold}",
             detail=f"{far.detail}{reason}; allowed {threshold.removeprefix('at most ')}",
+            place=far.place + (far.uncertain if far in unclear else ""),
         )

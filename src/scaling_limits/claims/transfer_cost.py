@@ -89,7 +89,9 @@ class Claim(BestClaim):
             holds=holds,
             value=value,
             interval=interval,
-            threshold=f"ratio of the {quantity_name(self)} at most {setting(1 + self.tolerance)}",
+            threshold=f"ratio of the {quantity_name(self)} with the best of {prose(self.along)} "
+            f"{setting(reference)} to the smallest at most {setting(1 + self.tolerance)}",
+            place=f"at {prose(self.along)} {setting(costliest)}",
             detail=f"the best of {prose(self.along)} {setting(reference)} ({settings}) gives "
             f"{with_interval(value, interval)} times the smallest {quantity_name(self)} "
             f"at {setting(costliest)}; allowed {setting(1 + self.tolerance)}",

@@ -1,6 +1,6 @@
 """The row below plots over hyperparameters: the optimum against the size, with guide lines."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -69,7 +69,8 @@ class Track:
     Each point consists of the size, the optimum and both ends of its 95 % interval. An end is None if the optimum may
     lie anywhere beyond its grid. `claimed` is the range of shifts from the first optimum, in octaves, for which the
     claim is true; an end is None without a bound. `panel` is the number of the panel, and `column` its column on the
-    page. A track that no claim has `judged` has no intervals.
+    page. If its low end is above its high end, the claim is true outside. A track that no claim has `judged` has no
+    intervals, nor has the optimum on the grid at the sizes `on_grid`, which the claim does not concern.
     """
 
     panel: int
@@ -80,6 +81,13 @@ class Track:
     points: tuple[Sequence[float | None], ...]
     judged: bool = True
     claimed: Shifts | None = None
+    on_grid: tuple[float, ...] = ()
+
+    @property
+    def start(self) -> tuple[float, float]:
+        """The smallest size that is judged, or the smallest size of a track without a claim, and the optimum there."""
+        size, optimum, *_ = next(point for point in self.points if point[0] not in self.on_grid)
+        return float(size or np.nan), float(optimum or np.nan)
 
     @property
     def relative(self) -> "Track":
@@ -93,25 +101,26 @@ class Track:
             (ratio(size, first), *(ratio(number, start) for number in optima))
             for size, *optima in self.points
         ]
-        return replace(self, points=tuple(points))
+        on_grid = tuple(size / first for size in self.on_grid)
+        return replace(self, points=tuple(points), on_grid=on_grid)
 
 
 def judging(
     judged: Iterable[JsonObject],
     over_along: tuple[str, str | None],
-    grid: str,
+    grids: Collection[str],
     quantity: Quantity,
     best_over: Iterable[str],
 ) -> JsonObject | None:
     """Return the first claim that judges the optimum of a quantity in a grid, or None.
 
-    Claims that judge the grid precede claims that use it as a control. A claim whose optima are the best over further
-    columns judges what is the best over these.
+    The grid may have several names. Claims that judge the grid precede claims that use it as a control. A claim whose
+    optima are the best over further columns judges what is the best over these.
 
     Args:
         judged: the claims about optima, as in `FigureFolder.judged`.
         over_along: the hyperparameter, and the size along which its optimum is judged.
-        grid: the name of the grid.
+        grids: the name of the grid, or all names of grids that contain its cells.
         quantity: the quantity that is shown.
         best_over: the columns over which the best value is shown.
     """
@@ -123,9 +132,9 @@ def judging(
         claimed = Quantity.model_validate(claim["quantity"])
         same = (claim["over"], claim["along"]) == over_along
         same &= set(claim.get("profile", ())) <= best
-        named = any(grid in arm["grids"] for arm in claim["arms"])
+        named = any(not set(arm["grids"]).isdisjoint(grids) for arm in claim["arms"])
         if same and named and claimed.model_dump(exclude={"label", "complement"}) == shown:
-            if grid in claim["arms"][0]["grids"]:
+            if not set(claim["arms"][0]["grids"]).isdisjoint(grids):
                 return claim
             as_control = as_control or claim
     return as_control
@@ -225,15 +234,19 @@ def _mark_limits(ax: Axes, tracks: Sequence[Track], names: Sequence[str]) -> Non
     leading = _leading(tracks)
     if leading.along in SIZES:
         _guides(ax, leading)
-    start = float(leading.points[0][1] or np.nan)
+    first, start = leading.start
     left, right = ax.get_xlim()
+    left = first / _SHIFT ** len(tracks) if leading.on_grid else left
     for claimed, last in _claimed_ranges(tracks).items():
+        stop = right if last == _last_size(tracks) else last * _SHIFT ** len(tracks)
+        bottom, top = ax.get_ylim()
         low, high = (
             limit if shift is None else start * 2**shift
-            for shift, limit in zip(claimed, ax.get_ylim(), strict=True)
+            for shift, limit in zip(claimed, (bottom, top), strict=True)
         )
-        stop = right if last == _last_size(tracks) else last * _SHIFT ** len(tracks)
-        ax.add_patch(Rectangle((left, low), stop - left, high - low, zorder=0.5, **_CLAIMED))
+        for ends in [(low, high)] if low < high else [(bottom, high), (low, top)]:
+            size = stop - left, ends[1] - ends[0]
+            ax.add_patch(Rectangle((left, ends[0]), *size, zorder=0.5, **_CLAIMED))
 
 
 def _plot_tracks(ax: Axes, tracks: Sequence[Track], names: Sequence[str]) -> None:
@@ -248,6 +261,10 @@ def _plot_tracks(ax: Axes, tracks: Sequence[Track], names: Sequence[str]) -> Non
         errors = np.nan_to_num([at - low, high - at], nan=1e9)
         look = _look(track, names)
         ax.errorbar(sizes, at, errors, markersize=3.0, linewidth=0.9, elinewidth=0.7, **look)
+        if track.on_grid:
+            hollow = np.array([point[0] in track.on_grid for point in track.points])
+            mark = look | _UNJUDGED | {"linestyle": "none"}
+            ax.plot(sizes[hollow], at[hollow], markersize=3.0, zorder=2.2, **mark)
     sizes = np.array([point[0] for track in tracks for point in track.points], float)
     ax.set(xscale="log", yscale="log")
     ax.set_xlim(sizes.min() / 1.15, sizes.max() * 1.15)
@@ -273,7 +290,7 @@ def _octaves(columns: Sequence[Sequence[Track]]) -> np.ndarray:
     """Return what the axes of a group show, in octaves: optima, ends of guide lines, bounds of claimed ranges."""
     shown: list[float] = []
     for tracks in columns:
-        size, start = (float(number or np.nan) for number in _leading(tracks).points[0][:2])
+        size, start = _leading(tracks).start
         optima = [float(point[1] or np.nan) for track in tracks for point in track.points]
         ranges = _claimed_ranges(tracks)
         shifts = [shift for claimed in ranges for shift in claimed if shift is not None]
@@ -312,7 +329,7 @@ def _claimed_ranges(tracks: Sequence[Track]) -> dict[Shifts, float]:
         if track.claimed is not None:
             last = _last_size([track])
             ranges[track.claimed] = max(last, ranges.get(track.claimed, last))
-    starts = {tuple(track.points[0][:2]) for track in tracks if track.claimed is not None}
+    starts = {track.start for track in tracks if track.claimed is not None}
     comparable = len(starts) == 1 and len(set(ranges.values())) == len(ranges)
     return ranges if len(ranges) == 1 or comparable else {}
 
@@ -338,7 +355,7 @@ def _open_ends(ax: Axes, track: Track, colour: str) -> None:
 
 def _guides(ax: Axes, track: Track) -> None:
     """Draw powers of the size through the first optimum, up to the limits of the axes, with labels at the right end."""
-    size, start, *_ = (float(number) for number in track.points[0] if number is not None)
+    size, start = track.start
     end, (low, high) = ax.get_xlim()[1], ax.get_ylim()
     exponents = _exponents(track)
     crowded = 0.5 * np.log(end / size) < _CROWDED * np.log(high / low)
@@ -369,7 +386,7 @@ def legend(tracks: Sequence[Track]) -> dict[str, Artist]:
         name: Line2D([], [], markersize=3.0, linewidth=0.9, **_LOOKS[k % len(_LOOKS)])
         for k, name in enumerate(names)
     }
-    if not all(track.judged for track in tracks):
+    if not all(track.judged and not track.on_grid for track in tracks):
         look = _LOOKS[0] | _UNJUDGED
         entries["optimum on the grid"] = Line2D([], [], markersize=3.0, linewidth=0.9, **look)
     sizes = dict.fromkeys(track.along.replace("_", " ") for track in tracks if track.along in SIZES)

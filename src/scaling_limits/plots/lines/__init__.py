@@ -33,6 +33,7 @@ PANEL: dict[str, Shape] = {
     "title": str,
     "quantity": QUANTITY,
     "tuned_by": QUANTITY,
+    "slope_along": {"at_least": float},
     "of": GRIDS,
     "each": GRIDS,
     "over": TEXTS,
@@ -70,6 +71,13 @@ class Level(Strict):
     label: str = ""
 
 
+class SlopeAlong(Strict):
+    """The log-log slope of each seed along an axis that the quantity keeps, from `at_least` on."""
+
+    axis: str
+    at_least: float = Field(default=0.0, ge=0)
+
+
 class Line(Strict):
     """A quantity of one grid, with one coloured line for each value of the panel's hue.
 
@@ -78,9 +86,10 @@ class Line(Strict):
     With `reference`, values are relative errors with respect to that grid at equal hue and seed, and at equal x if the
     quantity keeps this axis, as `step`, or the reference has several sizes x. As in claims `agrees_with`, a limit with
     a single value of the hue is compared with all of them, sizes x that the reference lacks are left out, and a
-    reference that lacks some of the seeds is replaced by its mean over seeds. If the quantity keeps an axis that is
-    neither x nor the hue, as `step`, one line is drawn for each of its values, without a band. `label` names the
-    line's style in the legend; in a panel without hue it names the line.
+    reference that lacks some of the seeds is replaced by its mean over seeds. With `ratio_to`, values are ratios to
+    those of that grid at equal hue, x and seed, each at its best point if the panel has `over`. If the quantity keeps
+    an axis that is neither x nor the hue, as `step`, one line is drawn for each of its values, without a band. `label`
+    names the line's style in the legend; in a panel without hue it names the line.
     """
 
     grid: str
@@ -90,6 +99,7 @@ class Line(Strict):
     each: bool = True
     across: bool = False
     reference: str | None = None
+    ratio_to: str | None = None
 
 
 class Panel(options.Panel):
@@ -103,13 +113,14 @@ class Panel(options.Panel):
     as of width and depth, matters. With `relative`, every line is divided by its value at the smallest x that all
     lines have. `only` selects the cells with these values of other columns. `over` names columns that are optimised
     at every point. With `tuned_at`, the combination that is best at this value of the hue is shown everywhere, as
-    for hyperparameters tuned at one size and transferred to others. With `tuned_by`, the best combination is chosen
-    by this quantity. `best` states whether small or large values are best (none for sizes or agreement). Lines show
-    the `centre` of the seeds, mean or median, in a band over the seeds or, with `spread: seeds`, in front of a thin
-    line for each seed. The median of a quantity `below` a threshold counts seeds that never reach it as slowest;
-    points with an infinite median are left out. With the `x_scale` `even`, the values of x are at equal distances.
-    With `x_limits`, only this part of the lines is shown. With `stops_at_limits`, a line that leaves the `limits`
-    ends there with an arrow.
+    for hyperparameters tuned at one size and transferred to others; `smallest` is the smallest x of each line. With
+    `tuned_by`, the best combination is chosen by this quantity. `best` states whether small or large values are best
+    (none for sizes or agreement). Lines show the `centre` of the seeds, mean or median, in a band over the seeds or,
+    with `spread: seeds`, in front of a thin line for each seed. The median of a quantity `below` a threshold counts
+    seeds that never reach it as slowest; points with an infinite median are left out. With the `x_scale` `even`, the
+    values of x are at equal distances. With `x_limits`, only this part of the lines is shown. With `stops_at_limits`,
+    a line that leaves the `limits` ends there with an arrow. With `slope_along`, values are slopes of the quantity
+    along an axis. `nearly` is the relative excess over the best value up to which the strip of optima marks x.
     """
 
     title: str
@@ -117,9 +128,11 @@ class Panel(options.Panel):
     hue: str | None = None
     only: dict[str, float | str] = Field(default_factory=dict)
     over: tuple[str, ...] = ()
-    tuned_at: float | None = None
+    tuned_at: float | Literal["smallest"] | None = None
     tuned_by: Quantity | None = None
     best: Best | None = "min"
+    nearly: float = Field(default=0.1, gt=0)
+    slope_along: SlopeAlong | None = None
     label: str
     x_label: str | None = None
     x_scale: Scale | Literal["even"] = "log"
@@ -145,7 +158,8 @@ class Panel(options.Panel):
     @property
     def all_grids(self) -> list[str]:
         """The grids of the lines and of their references."""
-        return [*self.grids, *(line.reference for line in self.lines if line.reference)]
+        others = (name for line in self.lines for name in (line.reference, line.ratio_to))
+        return [*self.grids, *(name for name in others if name)]
 
     @property
     def names(self) -> list[str]:
@@ -185,7 +199,11 @@ class Panel(options.Panel):
         path = ("plot", "panels")
         for line in self.lines:
             by = self.point_columns(line)
-            yield Use(path, (line.grid,), line.quantity, (*by, *self.over), self.only)
+            axis = (self.slope_along.axis,) if self.slope_along else ()
+            for grid in (line.grid, line.ratio_to):
+                if grid is not None:
+                    columns = (*by, *axis, *self.over)
+                    yield Use(path, (grid,), line.quantity, columns, self.only)
             if line.reference is not None:
                 sizes = [self.x] if self.x in options.SIZES else []
                 compared = tuple(dict.fromkeys([*self.compared_at(line), *sizes]))
@@ -202,7 +220,7 @@ class Panel(options.Panel):
             points = grids[line.grid].points
             if self.hue and line.each and self.hue not in AXES:
                 selected = [] if self.values is None else [self.values]
-                selected += [] if self.tuned_at is None else [(self.tuned_at,)]
+                selected += [(self.tuned_at,)] if isinstance(self.tuned_at, float) else []
                 for values in selected:
                     yield from none_selected(path, line.grid, self.hue, values, grids)
             if line.across and self.x not in AXES and self.x in grids[line.grid].columns:
@@ -278,8 +296,16 @@ class Panel(options.Panel):
             raise ValueError("`stops_at_limits` ends the centre: leave `spread: seeds` out")
         if self.tuned_by is not None and not self.over:
             raise ValueError("`tuned_by` says by what `over` is best")
-        if self.tuned_at is not None and (self.hue is None or not self.over):
+        if self.tuned_at == "smallest" and not (self.over and self.x in options.SIZES):
+            raise ValueError("`tuned_at: smallest` is the smallest size x at which `over` is best")
+        if isinstance(self.tuned_at, float) and (self.hue is None or not self.over):
             raise ValueError("`tuned_at` is a value of the `hue` at which `over` is best")
+        if self.slope_along is not None and (self.over or self.best is not None):
+            raise ValueError(
+                "no slope is best: with `slope_along` leave `over` out, and `best: null`"
+            )
+        if any(line.ratio_to for line in self.lines) and self.x not in options.SIZES:
+            raise ValueError("`ratio_to` compares values at equal sizes: x should be a size")
         return self
 
 

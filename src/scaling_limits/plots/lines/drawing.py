@@ -147,8 +147,9 @@ class Lines(page.Drawing):
                     line.quantity,
                     rows,
                     self._colour(panel, line, value),
-                    tracks.judging(self.figure.judged, panel, line),
+                    tracks.judging(self.figure.judged, panel, line, self.sharing(line, rows)),
                     line.style == "solid",
+                    tracks.largest_within(self.figure.judged, panel, line, value),
                 )
                 for line, value, rows in self.parts(panel)
                 if value is not None and not line.across
@@ -235,6 +236,17 @@ class Lines(page.Drawing):
     def _kind_of(rows: pd.DataFrame) -> tuple[str, ...]:
         return tuple(" ".join(sorted(rows[c].unique())) for c in ("dataset", "network"))
 
+    @cached_property
+    def _cells_of_grids(self) -> dict[str, set[str]]:
+        """The cells of each grid."""
+        by_grid = self.figure.results.cells.groupby("grid")["cell_id"]
+        return {str(grid): set(ids) for grid, ids in by_grid}
+
+    def sharing(self, line: Line, rows: pd.DataFrame) -> list[str]:
+        """Return the parts of a line's grid that are grids themselves and contain all cells of some of its rows."""
+        shown, grids = set(rows["cell_id"]), self._cells_of_grids
+        return [grid for grid, ids in grids.items() if shown <= ids <= grids[line.grid]]
+
     def _centres(self, panel: Panel) -> list[pd.DataFrame]:
         """Return x and the mean or median over seeds of each line's visible points."""
         return [
@@ -302,7 +314,7 @@ class Lines(page.Drawing):
             for hue, by_network in sizes.items()
         }
 
-    def sharing(self, palette: tuple[str | None, str]) -> list[Panel]:
+    def sharing_palette(self, palette: tuple[str | None, str]) -> list[Panel]:
         """Return the panels that share a palette."""
         return [panel for panel in self.plot.panels if self._palette(panel) == palette]
 

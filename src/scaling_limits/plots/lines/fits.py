@@ -83,8 +83,8 @@ def slopes_of(
 ) -> list[JsonObject]:
     """Return the fits along x of claims about a line of a panel, with `slope`, `interval` and `sizes`.
 
-    Panels that divide x or their values and repeated lines have none. Claims about other cells than the line's, or
-    about errors with respect to another reference, are ignored.
+    Panels of transformed values, lines with a reference to other cells, and repeated lines have none. Claims about
+    other cells than the line's, or about errors with respect to another reference, are ignored.
 
     Args:
         fitted: the claims, as in `figure.json`.
@@ -92,7 +92,9 @@ def slopes_of(
         line: one of its lines.
         value: the value of the hue, or None for a line without hue.
     """
-    if panel.divided_by is not None or panel.over_hue or panel.repeated(line):
+    if panel.divided_by is not None or panel.over_hue or panel.slope_along is not None:
+        return []
+    if line.ratio_to is not None or panel.repeated(line):
         return []
     slopes: list[JsonObject] = []
     for claimed, arm in _arms(fitted, panel, line):

@@ -59,7 +59,7 @@ def _palettes(lines: Lines) -> list[Block]:
     palette_blocks = []
     plot, hues = lines.plot, [hue for hue, _ in lines.colours]
     for (hue, network), palette in lines.colours.items():
-        panels = lines.sharing((hue, network))
+        panels = lines.sharing_palette((hue, network))
         if hue is None:
             palette_blocks.append(Block("", _individual(lines, panels)))
             continue
@@ -89,7 +89,7 @@ def _individual(lines: Lines, panels: Iterable[Panel]) -> dict[str, Artist]:
 
 def _shared_phrases(lines: Lines, hue: str | None, network: str) -> str:
     """Return the phrases shared by the titles of all panels of a palette, or else the names of their networks."""
-    panels = lines.sharing((hue, network))
+    panels = lines.sharing_palette((hue, network))
     titles = [panel.title.split(", ") for panel in panels]
     shared = ", ".join(
         phrase for phrase in titles[0] if all(phrase in phrases for phrases in titles)

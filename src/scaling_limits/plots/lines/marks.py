@@ -19,16 +19,14 @@ from scaling_limits.plotting import style
 from scaling_limits.plotting.colours import Colour
 from scaling_limits.records import AXES
 
-NEARLY = 0.1
-"""Relative excess over the best value up to which a value counts as nearly optimal."""
 STRIP_ROW = 0.07
 """Height of one row of a strip, in inches."""
 _STEP, _EDGE = 0.042, 0.03  # fractions of an axis: between marks at its ends, and from the end
 _JUDGED, _RING = "optimum (judged)", "optimum"
-_WITHIN, _STABLE = "within 10 % of the lowest", "edge of stability"
-_ERROR = "error (1 \N{MINUS SIGN} accuracy)"
-_BARS = {"min": _WITHIN, "max": f"{_ERROR} {_WITHIN}"}
-"""Names of the range of nearly optimal x where the lowest or the highest value is best."""
+_STABLE, _END = "edge of stability", "best at the end of the sweep"
+_LARGEST = "largest within"
+_ERROR = "error (1 \N{MINUS SIGN} accuracy) "
+_OF_LOWEST = " % of the lowest"
 _ERROR_OF_MEAN = "error of the mean over seeds (judged), with 95 % interval"
 _ERROR_MARK: style.Look = {
     "marker": "D",
@@ -50,6 +48,8 @@ _GREY = "0.55"
 _UNJUDGED: style.Look = {"color": _GREY, "markeredgewidth": 0.9}
 """Style of the rings of optima that no claim judges."""
 _TINY = 1e-12  # lower end of intervals that contain 0, below all axes
+_TIP: style.Look = {"marker": "$]$", "markersize": 5.0, "linestyle": "none", "markeredgewidth": 0.3}
+"""Style of the largest nearly optimal x."""
 _NAMES_APART = 0.08  # smallest distance of names of guide lines, as a fraction of the values' range
 
 
@@ -67,7 +67,8 @@ def is_tuned(panel: Panel) -> bool:
 class Tuned:
     """A line over a hyperparameter: quantity, rows of the table, colour, and the claim that judges its optimum.
 
-    A line that is not `solid` is a control or another comparison.
+    A line that is not `solid` is a control or another comparison. Claims have located the `largest` x within a relative
+    excess over the best value, which precedes it.
     """
 
     quantity: Quantity
@@ -75,6 +76,7 @@ class Tuned:
     colour: Colour
     claim: JsonObject | None
     solid: bool = True
+    largest: Sequence[tuple[float, float]] = ()
 
 
 def optima(
@@ -82,10 +84,10 @@ def optima(
 ) -> Axes:
     """Ring the optimum of each line, and add a strip below the axes with a row for each line.
 
-    A row shows the optimum, a bar over all nearly optimal x, and where training diverges. Rings of optima that no claim
-    judges are grey. Rings of comparisons are smaller, with a hollow mark in the strip. If a claim asks for the largest
-    x `within` a factor of the best value, this x is ringed. A line that is nowhere better than chance has no optimum
-    but a dotted row.
+    A row shows the optimum, as an arrowhead at an end of the sweep, a bar over all nearly optimal x, and where training
+    diverges. Rings of optima that no claim judges are grey. Rings of comparisons are smaller, with a hollow mark in the
+    strip. If a claim asks for the largest x `within` a factor of the best value, this x is ringed or, if another claim
+    judges the optimum, marked in the strip. A line that is nowhere better than chance has no optimum but a dotted row.
 
     Args:
         ax: the axes of the panel.
@@ -97,7 +99,8 @@ def optima(
     Returns:
         The axes of the strip, which carry the ticks of x.
     """
-    height, bar = num_rows * row_height, _BARS[panel.best or "min"]
+    height = num_rows * row_height
+    bar = ("" if panel.best == "min" else _ERROR) + f"within {100 * panel.nearly:g}{_OF_LOWEST}"
     strip = ax.inset_axes((0.0, -height, 1.0, height), sharex=ax)
     strip.set(ylim=(num_rows - 0.4, -0.6), yticks=[], facecolor="0.96")
     strip.spines[["top", "left", "right"]].set_visible(False)
@@ -111,7 +114,8 @@ def optima(
             dots: style.Look = {"color": line.colour, "linestyle": ":", "linewidth": 1.0}
             strip.plot(xs[[0, -1]], [row] * 2, label=_UNTRAINED, **dots)
             continue
-        at = _best(lack, (line.claim or {}).get("within"))
+        within = (line.claim or {}).get("within")
+        at = _best(lack, within)
         judged = line.claim is not None
         ring = style.RING | {"color": line.colour, "label": _JUDGED if judged else _RING}
         if not judged:
@@ -119,13 +123,19 @@ def optima(
         if not line.solid:
             ring |= {"markersize": 3.4, "markeredgewidth": 0.8}
         ax.plot(xs[[at]], values[[at]], zorder=2.6, **ring)
-        nearly = xs[lack <= (1 + NEARLY) * lack.min()]
+        nearly = xs[lack <= (1 + panel.nearly) * lack.min()]
         look: style.Look = {"color": line.colour, "solid_capstyle": "round"}
         if nearly.size > 1:
             strip.plot(nearly[[0, -1]], [row] * 2, linewidth=2.4, alpha=0.4, label=bar, **look)
-        strip.plot(
-            xs[[at]], [row], label="_", **look, **optimum_mark(line.colour, solid=line.solid)
-        )
+        mark = optimum_mark(line.colour, solid=line.solid)
+        # the first and the last x of the sweep, unless training diverges there
+        for end, marker in ((line.rows[panel.x].min(), "<"), (line.rows[panel.x].max(), ">")):
+            if xs[at] == end and (lack == lack[at]).sum() == 1:
+                mark |= {"marker": marker, "markersize": 3.8, "label": _END}
+        strip.plot(xs[[at]], [row], **{"label": "_", **look, **mark})
+        for factor, x in line.largest if within is None else ():
+            label = f"{_LARGEST} {100 * factor:g} % (judged)"
+            strip.plot([x], [row], label=label, clip_on=False, **_TIP | {"color": line.colour})
     return strip
 
 
@@ -381,14 +391,18 @@ def legend(axes: Iterable[Axes]) -> dict[str, Artist]:
     tick: style.Look = {"marker": "|", "markersize": 4.5, "linestyle": "none"}
     dot: style.Look = {"marker": "o", "markersize": 2.6, "markerfacecolor": "0.35"}
     bar = Line2D([], [], color="0.75", linewidth=2.4, markeredgecolor="0.35", **dot)
-    bars = {name: bar for name in _BARS.values() if name in labels}
-    if len(bars) > 1:
-        bars = {f"loss or {_ERROR} {_WITHIN}": bar}
+    bars = {label: bar for label in sorted(map(str, labels)) if label.endswith(_OF_LOWEST)}
+    errors = {label for label in bars if label.startswith(_ERROR)}
+    if 0 < len(errors) < len(bars):
+        bars = {f"loss or {label}": bar for label in errors}
         labels |= set(bars)
+    largest = [label for label in sorted(map(str, labels)) if label.startswith(_LARGEST)]
     entries: dict[str, Artist] = {
         _JUDGED: Line2D([], [], color="0.15", **style.RING),
         _RING: Line2D([], [], color=_GREY, **style.RING),
         **bars,
+        _END: Line2D([], [], color="0.35", linestyle="none", marker=">", markersize=3.8),
+        **{label: Line2D([], [], color="0.35", **_TIP) for label in largest},
         _STABLE: Line2D([], [], color="0.35", **tick),
         _ERROR_OF_MEAN: Line2D([], [], color="0.35", **_ERROR_MARK),
         _UNTRAINED: Line2D([], [], color="0.35", linestyle=":", linewidth=1.0),

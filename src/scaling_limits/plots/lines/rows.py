@@ -8,7 +8,7 @@ import pandas as pd
 from scaling_limits.errors import ScalingLimitsError
 from scaling_limits.figures.metrics import Centre, metric_info
 from scaling_limits.figures.references import comparison_key, reference_values
-from scaling_limits.plots.lines import Line, Panel
+from scaling_limits.plots.lines import Line, Panel, SlopeAlong
 from scaling_limits.plots.options import SIZES
 from scaling_limits.plots.tables import (
     GridResults,
@@ -45,7 +45,10 @@ def _line(grids: GridResults, panel: Panel, line: Line) -> pd.DataFrame:
     # the quantity may lack the axis that is x, as an analytic solution has no steps
     has_x = not line.across or panel.x not in AXES or panel.x in line.quantity.kept_axes
     by = [*hue, panel.x] if has_x else hue or ["grid"]
-    rows = values(grids, line.grid, line.quantity, [*by, *panel.repeated(line), *panel.over])
+    axis = [panel.slope_along.axis] if panel.slope_along else []
+    further = [*axis, *panel.repeated(line), *panel.over]
+    rows = values(grids, line.grid, line.quantity, [*by, *further])
+    rows = _slopes(rows, by, panel.slope_along) if panel.slope_along else rows
     rows = rows if has_x else rows.assign(**{panel.x: np.nan})
     if line.reference is not None:
         rows = _errors(grids, panel, line, rows)
@@ -68,6 +71,11 @@ def _line(grids: GridResults, panel: Panel, line: Line) -> pd.DataFrame:
     if panel.divided_by is not None:
         powers = rows[panel.x].astype(float) ** panel.divided_by.power
         rows = rows.assign(value=rows["value"] / powers)
+    if line.ratio_to is not None:
+        # at its own best point, also if the line's is tuned elsewhere
+        other = line.model_copy(update={"grid": line.ratio_to, "ratio_to": None})
+        best = _line(grids, panel.model_copy(update={"tuned_at": None}), other)
+        rows = _ratios(rows, best, by, line.ratio_to)
     if panel.relative:
         rows = _relative(rows, panel.x, hue, panel.centre)
     label = metric_info(line.quantity).label
@@ -104,7 +112,10 @@ def _tuned(
         judged = values(grids, line.grid, panel.tuned_by, [*points, *panel.over])
         best, end = metric_info(panel.tuned_by).best, None
     assert best is not None
-    if panel.tuned_at is not None and panel.hue is not None and panel.hue in points:
+    if panel.tuned_at == "smallest":
+        judged = judged[judged[panel.x] == judged[panel.x].min()]
+        points = [column for column in points if column != panel.x]
+    elif panel.tuned_at is not None and panel.hue is not None and panel.hue in points:
         judged = selected(judged, panel.hue, [panel.tuned_at], line.grid)
         points = [column for column in points if column != panel.hue]
     elif judged is rows:
@@ -113,6 +124,39 @@ def _tuned(
     return rows.merge(
         best_rows(judged, points, panel.over, best, end)[key].drop_duplicates(), on=key
     )
+
+
+def _slopes(rows: pd.DataFrame, by: Sequence[str], along: SlopeAlong) -> pd.DataFrame:
+    """Return one row for each point and seed, with the log-log slope of the values along an axis.
+
+    Without at least two positive values, or after divergence, the slope is infinite.
+    """
+    fitted = rows[rows[along.axis] >= along.at_least]
+    key = [*by, "seed"]
+
+    def slope(points: pd.DataFrame) -> float:
+        x, y = points[along.axis].to_numpy(float), points["value"].to_numpy(float)
+        if len(x) < 2 or not (np.isfinite(y) & (y > 0)).all():
+            return np.inf
+        return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+
+    slopes = fitted.groupby(key)[[along.axis, "value"]].apply(slope).rename("value").reset_index()
+    firsts = fitted.drop_duplicates(key).drop(columns="value")
+    return with_divergence(firsts.merge(slopes, on=key), by)
+
+
+def _ratios(rows: pd.DataFrame, others: pd.DataFrame, by: Sequence[str], grid: str) -> pd.DataFrame:
+    """Return the ratios of values to those of the rows of another grid at equal points and seeds.
+
+    Raises:
+        ScalingLimitsError: the other grid lacks a point or a seed.
+    """
+    key = [*by, "seed"]
+    paired = rows.merge(others[[*key, "value"]], on=key, how="left", suffixes=("", "_other"))
+    if paired["value_other"].isna().any():
+        raise ScalingLimitsError(f"the grid '{grid}' lacks values of {' and '.join(key)}")
+    ratios = (paired["value"] / paired["value_other"]).fillna(np.inf)
+    return with_divergence(paired.drop(columns="value_other").assign(value=ratios), by)
 
 
 def _errors(grids: GridResults, panel: Panel, line: Line, rows: pd.DataFrame) -> pd.DataFrame:

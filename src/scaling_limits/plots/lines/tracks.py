@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scaling_limits.files import JsonObject
@@ -32,12 +33,39 @@ def tracks_of(lines: Lines) -> list[optima.Track]:
     return tracks
 
 
-def judging(judged: Iterable[JsonObject], panel: Panel, line: Line) -> JsonObject | None:
+def judging(
+    judged: Iterable[JsonObject], panel: Panel, line: Line, sharing: Collection[str] = ()
+) -> JsonObject | None:
     """Return the first of the claims about optima that judges a line, or None.
 
-    A claim whose optima are the best over further columns judges lines that are the best over these.
+    A claim whose optima are the best over further columns judges lines that are the best over these. Claims that name
+    the line's grid precede those that name only parts of it, `sharing` its cells.
     """
-    return optima.judging(judged, (panel.x, panel.hue), line.grid, line.quantity, panel.over)
+    over_along = panel.x, panel.hue
+    for grids in ([line.grid], sharing):
+        claim = optima.judging(judged, over_along, grids, line.quantity, panel.over)
+        if claim is not None:
+            return claim
+    return None
+
+
+def largest_within(
+    judged: Iterable[JsonObject], panel: Panel, line: Line, value: float | None
+) -> list[tuple[float, float]]:
+    """Return the largest x within a factor of the best value that claims have located, at a value of the hue.
+
+    Each is preceded by the relative excess over the best value, the claim's `within`.
+    """
+    located = []
+    for claim in (claim for claim in judged if claim.get("within") is not None):
+        if judging([claim], panel, line) is not None:
+            (optima_of_line,) = [
+                arm["optima"] for arm in claim["arms"] if line.grid in arm["grids"]
+            ][:1]
+            located += [
+                (claim["within"], x) for size, x, *_ in optima_of_line if size == value and x
+            ]
+    return located
 
 
 def _judged(lines: Lines, within: float) -> Iterator[optima.Track]:
@@ -45,33 +73,72 @@ def _judged(lines: Lines, within: float) -> Iterator[optima.Track]:
     for number, panel in enumerate(lines.plot.panels):
         column, name = number % lines.columns, _name(lines, number, within)
         for line in panel.lines:
-            claim = judging(claims, panel, line) if line.style == "solid" else None
-            track = claim and optima.track_of(claim, line.grid, number, column, name)
+            if line.style != "solid":
+                continue
+            claim = judging(claims, panel, line)
+            if claim is not None:
+                track = optima.track_of(claim, line.grid, number, column, name)
+            else:
+                track = _shared(lines, number, line, claims, within)
             if track:
                 yield track
+
+
+def _shared(
+    lines: Lines, number: int, line: Line, claims: Sequence[JsonObject], within: float
+) -> optima.Track | None:
+    """Return the optima of a line that a claim has located in a part of its grid, or None.
+
+    At its other sizes the line has the optimum on the grid.
+    """
+    panel = lines.plot.panels[number]
+    column, name = number % lines.columns, _name(lines, number, within)
+    for rows in (rows for other, _, rows in lines.parts(panel) if other is line):
+        sharing = lines.sharing(line, rows)
+        claim = judging(claims, panel, line, sharing)
+        if claim is None:
+            continue
+        located = [optima.track_of(claim, grid, number, column, name) for grid in sharing]
+        for track in filter(None, located):
+            sizes = {point[0] for point in track.points}
+            best = [
+                point for point in _on_grid(lines, panel, line, within) if point[0] not in sizes
+            ]
+            points = tuple(sorted([*track.points, *best], key=lambda point: point[0] or 0.0))
+            return replace(track, points=points, on_grid=tuple(point[0] for point in best))
+    return None
+
+
+def _on_grid(
+    lines: Lines, panel: Panel, line: Line, within: float
+) -> list[tuple[float, float, float, float]]:
+    """Return the optimum of a line on its grid, without an interval, at each value of the hue."""
+    return [
+        (value, x, x, x)
+        for other, value, rows in lines.parts(panel)
+        if other is line and value is not None
+        if (x := marks.best_x(panel, rows, line.quantity, within)) is not None
+    ]
 
 
 def _unjudged(lines: Lines, judged: list[optima.Track], within: float) -> Iterator[optima.Track]:
     """Yield the optima of panels in which no claim has located any, if the plot shows any located ones.
 
-    They are those of the judged quantities, or the best x of all quantities if the panels are in one row.
+    They are those of the judged quantities, or the best x of all quantities if the panels are in one row. A column
+    shows the optima of one hyperparameter, that of its claims if it has any.
     """
     located = {track.panel for track in judged}
+    over = {track.column: track.over for track in judged}
     quantities = {lines.plot.panels[track.panel].label for track in judged}
     is_row = bool(judged) and not within and len(lines.plot.panels) <= lines.columns
     for number, panel in enumerate(lines.plot.panels):
         column, hue = number % lines.columns, panel.hue
         if number in located or not (is_row or panel.label in quantities):
             continue
-        if hue not in SIZES or not marks.is_tuned(panel):
+        if hue not in SIZES or not marks.is_tuned(panel) or over.get(column, panel.x) != panel.x:
             continue
-        best = [
-            (value, x, x, x)
-            for line, value, rows in lines.parts(panel)
-            if line.style == "solid"
-            and value is not None
-            and (x := marks.best_x(panel, rows, line.quantity, within)) is not None
-        ]
+        solid = [line for line in panel.lines if line.style == "solid"]
+        best = [point for line in solid for point in _on_grid(lines, panel, line, within)]
         if len({size for size, *_ in best}) == len(best) > 1:
             name = _name(lines, number, within)
             yield optima.Track(number, column, name, hue, panel.x, tuple(best), judged=False)

@@ -32,7 +32,7 @@ def _tracks(
         if panel.along != along:
             continue
         best_over = (plot.x, plot.y)
-        claim = optima.judging(judged, (over, along), panel.grid, plot.quantity, best_over)
+        claim = optima.judging(judged, (over, along), [panel.grid], plot.quantity, best_over)
         if claim is None:
             continue
         name = _OWN if panel.grid in claim["arms"][0]["grids"] else _CONTROL
