@@ -181,8 +181,9 @@ class Panel(options.Panel):
         return (*hue, *([self.x] if has_x else []), *self.repeated(line))
 
     def repeated(self, line: Line) -> Sequence[str]:
-        """Return the axis that a line's quantity keeps besides x and the hue; one line is drawn for each value."""
-        shown = [(column or "").removeprefix("relative_") for column in (self.x, self.hue)]
+        """Return the axis that a line's quantity keeps and the panel does not use; one line is drawn for each value."""
+        fitted = self.slope_along.axis if self.slope_along else None
+        shown = [(name or "").removeprefix("relative_") for name in (self.x, self.hue, fitted)]
         return [axis for axis in line.quantity.kept_axes if axis not in shown][:1]
 
     def keeps_x(self, line: Line) -> bool:
