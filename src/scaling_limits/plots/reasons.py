@@ -35,14 +35,12 @@ def reasons(verdicts: Sequence[JsonObject]) -> Iterator[Note]:
         groups.setdefault(_heading(verdict), []).append(verdict)
     rows = [row for heading, group in groups.items() for row in _rows(heading, group)]
     if any(found or claimed for _, found, claimed in rows):
-        first, *others = rows
-        # a heading leaves room for the names of the columns
-        rows = (
-            [(first[0], _FOUND, _CLAIMED), *others]
-            if not any(first[1:])
-            else [("", _FOUND, _CLAIMED), *rows]
-        )
-    yield from rows
+        # the names of the columns stand next to the first heading, or above the first claim
+        if any(rows[0][1:]):
+            rows.insert(0, ("", "", ""))
+        rows[0] = rows[0][0], _FOUND, _CLAIMED
+    # a text without numbers is as wide as the page
+    yield from (row if any(row[1:]) else row[0] for row in rows)
     amended = [verdict for verdict in verdicts if verdict["changed"]]
     if not amended:
         return
