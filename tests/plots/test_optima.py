@@ -343,7 +343,7 @@ def test_a_claim_about_a_part_of_a_grid_judges_the_optima_of_this_part(tmp_path:
     assert hollow.get_xdata().tolist() == [8]
     (band,) = ax.patches
     assert 8 < band.get_x() < 32
-    assert "optimum on the grid, without a claim" in found.legend
+    assert "optimum on the grid" in found.legend
 
 
 def test_a_claim_about_a_grid_with_further_cells_judges_none_of_the_shared_ones(
