@@ -208,14 +208,14 @@ class TestOptimumStays:
         assert verdict.verdict == "fails"
         assert "from width 32 to 128" in verdict.detail
 
-    @pytest.mark.parametrize(("edge", "rate"), [("lower", "0.0884"), ("upper", "0.0442")])
-    def test_optimum_at_the_edge(self, decide, tabulate, bowl_rows, edge, rate):
+    @pytest.mark.parametrize("edge", ["lower", "upper"])
+    def test_optimum_at_the_edge(self, decide, tabulate, bowl_rows, edge):
         """It lies from half a step inside to anywhere beyond."""
         rates = [2.0**k for k in (range(-4, 1) if edge == "lower" else range(-8, -3))]
         verdict = decide(STAYS, tabulate(bowl_rows(still, rates=rates)))
         assert verdict.verdict == "inconclusive"
         assert None in verdict.interval
-        assert f"the best learning rate, {rate}, is at the edge of the grid" in verdict.detail
+        assert "the best learning rate, 0.0625, is at the edge of the grid" in verdict.detail
 
     def test_an_optimum_beside_divergence_counts(self, decide, tabulate, bowl_rows):
         """Within half a step: over four doublings that is less than the quarter octave a doubling that is allowed."""
@@ -310,7 +310,7 @@ class TestOptimumStays:
         control = bowl_rows(lambda width: -3 - 3 * np.log2(width / 32), rates=rates, grid="control")
         verdict = decide(STAYS, tabulate(bowl_rows(still) + control))
         assert verdict.verdict == "holds"
-        assert "in the control 'control', the best learning rate moves by -2.5" in verdict.detail
+        assert "in the control 'control', the best learning rate moves by -3" in verdict.detail
         assert "[-∞, -2." in verdict.detail
 
     def test_an_optimum_that_is_open_within_what_is_allowed_stays(
@@ -333,7 +333,7 @@ class TestOptimumStays:
         optima = {32: -4.0, 64: -4.0, 128: -4.0, 256: -3.0}
         verdict = decide(STAYS, tabulate(bowl_rows(optima.__getitem__, rates=rates)))
         assert verdict.verdict == "inconclusive"
-        assert "at width 256, the best learning rate, 0.0884, is at the edge" in verdict.detail
+        assert "at width 256, the best learning rate, 0.125, is at the edge" in verdict.detail
 
     @pytest.mark.parametrize(
         ("noise", "expected"), [(0.0, "fails"), (0.1, "fails"), (0.5, "inconclusive")]
@@ -407,8 +407,8 @@ class TestOptimumMoves:
         rows = bowl_rows(far, rates=rates, noise=1e-3) + bowl_rows(still, grid="control")
         verdict = decide(MOVES | {"min_shift": 1.45}, tabulate(rows))
         assert verdict.verdict == "holds"
-        assert verdict.value == pytest.approx(-1.5, abs=0.01)
-        assert "(at width 256, the best learning rate, 0.0442, is at the edge" in verdict.detail
+        assert verdict.value == pytest.approx(-2.0, abs=0.01)
+        assert "(at width 256, the best learning rate, 0.0312, is at the edge" in verdict.detail
         verdict = decide(MOVES | {"min_shift": 3}, tabulate(rows))
         assert verdict.verdict == "inconclusive"
         assert "is at the edge of the grid" in verdict.detail

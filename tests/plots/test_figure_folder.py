@@ -168,7 +168,7 @@ def test_a_figure_without_claims_has_no_badge(folder: Path) -> None:
 def test_why_claims_do_not_hold_is_said_below_the_picture(folder: Path) -> None:
     fails = VERDICT | {"verdict": "fails", "value": -0.5, "interval": None}
     unsure = VERDICT | {"verdict": "inconclusive", "reason": "interval"}
-    control = {"name": "SP", "value": -1.0, "interval": [-2.0, 0.0]}
+    control = {"name": "SP", "holds": None, "value": -1.0, "interval": [-2.0, 0.0]}
     clause = "wider networks end lower; 100 updates are too few"
     verdicts = (
         fails | {"statement": "It stays.", "clause": clause},

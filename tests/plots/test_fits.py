@@ -176,7 +176,7 @@ def test_a_judged_error_is_drawn_with_its_interval_and_the_slope(tmp_path: Path)
     (mark,) = lines(ax, label)
     assert (mark.get_xdata().tolist(), mark.get_ydata().tolist()) == ([32.0], [0.5])
     assert label in found.legend
-    assert [words for words, _ in written(found)] == ["\N{MINUS SIGN}0.80 ± 0.10"]
+    assert [words for words, _ in written(found)] == ["r.m.s. \N{MINUS SIGN}0.80 ± 0.10"]
     assert ax.get_ylim()[1] > 3.0
     # a claim without this reference judges something else
     other = drawn(write_folder(tmp_path / "o", plot, rows, fitted=[claim]))

@@ -133,7 +133,10 @@ def _judge(
         if control.holds is not False:
             verb = "does not violate it" if control.holds else "may not violate it"
             detail = f"{measured.detail}; but the control '{grid}' {verb}: {control.detail}"
-            open_control = Control(name=name, value=finite(control.value), interval=_ends(control))
+            found = finite(control.value), _ends(control)
+            open_control = Control(
+                name=name, holds=control.holds, value=found[0], interval=found[1]
+            )
             return _Judged("inconclusive", detail, measured, "control", open_control)
         controls.append(f"; in the control '{grid}', {control.detail}")
     return _Judged("holds", measured.detail + "".join(controls), measured)

@@ -10,9 +10,13 @@ WEAK = 0.5
 
 
 class Control(Strict):
-    """A control that leaves a claim open: its name, and what was measured in it, if anything."""
+    """A control that leaves a claim open: its name, whether the claim holds in it, and what was measured, if anything.
+
+    `holds` is null if the control decides nothing.
+    """
 
     name: str
+    holds: bool | None = None
     value: float | None = None
     interval: tuple[float | None, float | None] | None = None
 

@@ -241,6 +241,9 @@ def _optimum(claim: OptimumClaim, points: Points, generator: np.random.Generator
     # with a single rate, both ends are open
     ends = [end for end in (low, high) if np.isfinite(end)] or [octaves[-1]]
     at = float(np.mean(ends))
+    if claim.within is None and not np.isfinite([low, high]).all():
+        # the best value that is known is the last one of the grid
+        at = float(octaves[0] if np.isfinite(high) else octaves[-1])
     reason = None
     if low < high:
         location = (

@@ -9,7 +9,7 @@ from scaling_limits.plotting.page import Note, Row
 
 _REASONS: Mapping[Reason, str] = {
     "interval": "the interval contains a threshold",
-    "control": "the control may satisfy the claim as well",
+    "control": "the control {satisfies} the claim as well",
     "sizes": "there are too few sizes",
     "optimum at the edge": "an optimum is at the edge of its grid",
     "divergence": "compared runs diverged",
@@ -111,5 +111,7 @@ def _minus(words: str) -> str:
 
 def _why(verdict: JsonObject) -> str:
     """Return the reason for which a claim is undecided."""
-    detailed = verdict["reason"] in _DETAILED
-    return str(verdict["detail"]) if detailed else _REASONS[verdict["reason"]]
+    if verdict["reason"] in _DETAILED:
+        return str(verdict["detail"])
+    holds = verdict["control"] and verdict["control"]["holds"]
+    return _REASONS[verdict["reason"]].format(satisfies="satisfies" if holds else "may satisfy")

@@ -191,8 +191,7 @@ class Lines(page.Drawing):
             low, high = self._limits(group)
             for _, ax in group:
                 ax.set_ylim(low, high)
-            if not group[0][0].limits:
-                low = self._with_room_for_slopes(group, (low, high))
+            low = self._with_room_for_slopes(group, (low, high))
             for panel, ax in group:
                 ax.set_ylim(low, high)
                 page.scale_ticks(ax.yaxis, panel.scale, low, high)
@@ -346,7 +345,8 @@ class Lines(page.Drawing):
             # of several claims about a line, show the first
             for found in fits.slopes_of(self.figure.fitted, panel, line, value)[:1]:
                 colour = self._colour(panel, line, value)
-                slopes.append(fits.FittedSlope.of(found, rows[panel.x], colour, line.style))
+                name = fits.OF_ERRORS if line.reference else ""
+                slopes.append(fits.FittedSlope.of(found, rows[panel.x], colour, line.style, name))
         return fits.chosen(slopes)
 
     def _with_room_for_slopes(

@@ -23,6 +23,8 @@ GUIDES = 1.6
 LEGEND = "number: slope ± half of its 95 % interval"
 PART = ", fitted sizes"
 """Addition to the legend if some slopes are fitted to a part of a line."""
+OF_ERRORS = "r.m.s. "
+"""Precedes the slope of errors, which claims fit to the root mean square over training."""
 _STYLES = {
     "dashed": "\N{BOX DRAWINGS LIGHT DOUBLE DASH HORIZONTAL} ",
     "dotted": "\N{MIDLINE HORIZONTAL ELLIPSIS} ",
@@ -36,7 +38,7 @@ _LINE = 0.1  # height of a line of text, in inches
 
 @dataclass(frozen=True)
 class FittedSlope:
-    """A fitted slope with its confidence interval, and the colour and style of its line.
+    """A fitted slope with its confidence interval, the colour and style of its line, and a name that precedes it.
 
     `sizes` are the smallest and the largest fitted size, and `ends` those of the line.
     """
@@ -47,13 +49,16 @@ class FittedSlope:
     style: str = "solid"
     sizes: tuple[float, float] = (0.0, 0.0)
     ends: tuple[float, float] = (0.0, 0.0)
+    name: str = ""
 
     @classmethod
-    def of(cls, fit: JsonObject, x: pd.Series, colour: Colour, style: str) -> "FittedSlope":
+    def of(
+        cls, fit: JsonObject, x: pd.Series, colour: Colour, style: str, name: str = ""
+    ) -> "FittedSlope":
         """Return the slope of a claim's fit to a line with the given values of x."""
         interval = tuple(fit["interval"]) if fit["interval"] else None
         ends = (float(x.min()), float(x.max()))
-        return cls(fit["slope"], interval, colour, style, tuple(fit["sizes"] or ends), ends)
+        return cls(fit["slope"], interval, colour, style, tuple(fit["sizes"] or ends), ends, name)
 
     @property
     def fitted(self) -> str:
@@ -62,8 +67,8 @@ class FittedSlope:
 
     @property
     def text(self) -> str:
-        """The slope with half the width of its interval, as text, after a sign for a dashed or dotted line."""
-        text = _STYLES.get(self.style, "") + _number(self.value)
+        """The slope with half the width of its interval, as text, after its name and a sign for the line's style."""
+        text = _STYLES.get(self.style, "") + self.name + _number(self.value)
         if self.interval is not None:
             text += f" ± {(self.interval[1] - self.interval[0]) / 2:.2f}"
         return text

@@ -25,8 +25,6 @@ _FRACTION = "fraction of training"
 _FULL = "full"
 _UNDERLINED = "underlined: best of those compared"
 _BOLD = "bold: better, by the 95 % interval of paired seeds"
-_NOTHING_BOLD = "nothing bold: no difference is resolved by the 95 % interval of paired seeds"
-_ONE_SEED = "one seed: nothing bold"
 _ARROWS = "\N{LEFTWARDS ARROW}", "\N{RIGHTWARDS ARROW}"
 _EDGE = f"{' '.join(_ARROWS)}: best at the end of the grid"
 _COLOURS, _DARKEST = "PRGn", 0.22
@@ -151,7 +149,7 @@ def _number(entry: str) -> float:
 
 def _difference(entry: str) -> float:
     """Return the value of a signed entry, or NaN."""
-    return _number(entry) if entry[:1] in ("+", "\N{MINUS SIGN}") else np.nan
+    return _number(entry) if plain(entry)[:1] in ("+", "\N{MINUS SIGN}") else np.nan
 
 
 def _colour(share: float) -> str:
@@ -246,8 +244,6 @@ def legend(entries: pd.DataFrame, plot: Options) -> dict[str, Artist]:
     marks = []
     if any(map(is_bold, own)):
         marks.append(_BOLD)
-    elif plot.compared is not None or any(entry.minus for entry in plot.entries):
-        marks.append(_NOTHING_BOLD if has_spread else _ONE_SEED)
     if any(map(is_underlined, [*own, *printed])):
         marks.append(_UNDERLINED)
     if any(arrow in entry for entry in own for arrow in _ARROWS):
