@@ -224,10 +224,25 @@ def test_there_is_a_map_for_each_step_with_its_values(cosines: Drawn) -> None:
 
 
 def test_numbers_on_maps_are_short_and_have_a_minus_sign() -> None:
-    numbers = (0.97, 3e-4, 1, 2.54, 25, 640, 3e4, -0.009, -0.5)
+    numbers = (0.97, 3e-4, 0.0099, 1, 2.54, 25, 640, 3e4, -0.009, -0.5)
     assert [drawing._compact(each) for each in numbers] == [
-        *(".97", "3e−4", "1", "2.5", "25", "640", "3e4", "−9e−3", "−.50")
+        *(".97", "3e−4", ".01", "1", "2.5", "25", "640", "3e4", "−9e−3", "−.50")
     ]
+
+
+@pytest.mark.parametrize(
+    ("centre", "shown", "name"), [("mean", ".25", "mean"), ("min", "−.50", "minimum")]
+)
+def test_maps_show_the_mean_or_the_minimum_over_seeds(
+    tmp_path: Path, centre: str, shown: str, name: str
+) -> None:
+    def value(seed: int, **_: int) -> dict[str, Any]:
+        return {"gradient_cosine": {0: 1.0 if seed else -0.5, 10: 0.5}}
+
+    rows = cells("main", value, width=(4, 16), depth=(2, 4), seed=(0, 1))
+    found = drawn(write_folder(tmp_path / "f", PLOT | {"centre": centre}, rows))
+    assert {each.get_text() for each in found.axes[0].texts} == {shown}
+    assert found.page.plot.centres == {name}
 
 
 def test_a_ratio_line_separates_the_cells_whose_x_is_at_least_k_times_y(tmp_path: Path) -> None:

@@ -53,7 +53,8 @@ class Options(AlongOptions):
     ends are `limits` (default: the range of the values; with `best` on a logarithmic scale, at most twice the median).
     `ratio_lines` lists the factors k of lines x = k y. `level_set` draws the line fitted to the level set of this value
     (`figures/level_sets.py`) and its slope on every map that it crosses. `symbols` maps a column of the cells to the
-    paper's symbol (default: N for width, H or L for depth).
+    paper's symbol (default: N for width, H or L for depth). Maps show the `centre` of the seeds: their mean or, for
+    quantities that claims bound in every run, their minimum `min`.
     """
 
     SHAPE: ClassVar[Shape] = {"quantity": QUANTITY, "panels": BY_GRID}
@@ -67,9 +68,15 @@ class Options(AlongOptions):
     scale: Scale = "log"
     limits: Limits | None = None
     best: Best | None = "min"
+    centre: Literal["mean", "min"] = "mean"
     panels: tuple[MapPanel, ...] = Field(min_length=1)
     ratio_lines: tuple[float, ...] = ()
     level_set: float | None = Field(default=None, gt=0)
+
+    @property
+    def centres(self) -> set[str]:
+        """The statistic over seeds that the maps show."""
+        return {"minimum" if self.centre == "min" else self.centre}
 
     @model_validator(mode="after")
     def _along_matches_quantity(self) -> Options:
@@ -150,8 +157,8 @@ def draw(figure: FigureFolder[Options], table: pd.DataFrame) -> Figure:
 
     page = Maps(figure, table)
     for panel, value, ax in page.panels:
-        means = page.matrix(panel, value)  # mean over seeds
+        centres = page.matrix(panel, value)  # mean or minimum over seeds
         # cells of equal size
-        ax.pcolormesh(means.where(means < float("inf")), norm=page.norm, cmap=page.colours)
+        ax.pcolormesh(centres.where(centres < float("inf")), norm=page.norm, cmap=page.colours)
         page.marks(panel, value, ax)  # optimum or values, divergence, lines
     return page.finish()

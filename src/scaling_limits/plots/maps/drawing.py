@@ -79,11 +79,11 @@ class Maps(Along[Options, MapPanel]):
         return len({track.column for track in self.tracks}), _OPTIMA
 
     def matrix(self, panel: MapPanel, value: float) -> pd.DataFrame:
-        """Return means over seeds with y down and x across: NaN if there is no cell, infinite if a seed diverged."""
+        """Return the centres of the seeds with y down and x across: NaN without a cell, infinite if a seed diverged."""
         rows = self.rows(panel, value)
         values = rows["value"].where(~rows["diverged"], np.inf)
-        means = values.groupby([rows[self.plot.y], rows[self.plot.x]]).mean()
-        return means.unstack(self.plot.x)
+        centres = values.groupby([rows[self.plot.y], rows[self.plot.x]]).agg(self.plot.centre)
+        return centres.unstack(self.plot.x)
 
     @cached_property
     def norm(self) -> Normalize:
@@ -100,9 +100,9 @@ class Maps(Along[Options, MapPanel]):
 
     @cached_property
     def _shown(self) -> np.ndarray:
-        """The finite means over seeds of all cells of all maps."""
-        means = [self.matrix(panel, value).to_numpy(float) for panel, value, _ in self.panels]
-        every = np.concatenate([each.ravel() for each in means])
+        """The finite centres of the seeds of all cells of all maps."""
+        centres = [self.matrix(panel, value).to_numpy(float) for panel, value, _ in self.panels]
+        every = np.concatenate([each.ravel() for each in centres])
         finite: np.ndarray = every[np.isfinite(every)]
         return finite
 
@@ -334,7 +334,7 @@ def _compact(value: float) -> str:
 
     Examples: `.97`, `3e−4`, `1`, `2.5`, `25`, `640`, `3e4`.
     """
-    if 0 < abs(value) < 0.01 or abs(value) >= 1000:
+    if 0 < abs(value) < 0.0095 or abs(value) >= 1000:
         digits = f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
     elif abs(value) < 1:
         digits = f"{value:.2f}".replace("0.", ".", 1)
