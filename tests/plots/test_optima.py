@@ -28,7 +28,7 @@ from plotting_records import (
 
 from scaling_limits.plots import optima
 from scaling_limits.plots.lines import Panel, marks, tracks
-from scaling_limits.plots.lines.headers import headers_of
+from scaling_limits.plots.lines.headers import headers_of, wrapped
 
 BAR, STABLE = "within 10 % of the lowest", "edge of stability"
 LOST = "diverged (any seed)"
@@ -392,7 +392,7 @@ def test_the_range_of_nearly_optimal_values_may_be_narrower(tmp_path: Path) -> N
     ]
 
 
-def test_the_strip_marks_the_largest_nearly_optimal_value_that_a_further_claim_judges(
+def test_the_largest_nearly_optimal_value_of_a_further_claim_is_only_below_the_panel(
     tmp_path: Path,
 ) -> None:
     ends: Located = [[8, 2**-2.5, None, None], [32, 2**-2.2, None, None]]
@@ -401,9 +401,12 @@ def test_the_strip_marks_the_largest_nearly_optimal_value_that_a_further_claim_j
         judged(TRAIN, "main", optima={"main": ends}, within=0.1),
     ]
     found = of_panels(tmp_path, rate_rows("main"), rate_panel("main"), judged=claims)
-    marks = lines(strip(found.axes[0]), "largest within 10 % (judged)")
-    assert [np.log2(line.get_xdata()[0]) for line in marks] == pytest.approx([-2.5, -2.2])
-    assert "largest within 10 % (judged)" in found.legend
+    marks = [line for line in strip(found.axes[0]).lines if line.get_marker() == "o"]
+    assert [np.log2(line.get_xdata()[0]) for line in marks] == [-4, -4]
+    assert [track.points for track in found.page.tracks] == [
+        tuple(map(list, STAYS)),
+        tuple(map(list, ends)),
+    ]
 
 
 def test_no_range_is_shaded_where_claims_about_a_column_differ(tmp_path: Path) -> None:
@@ -666,6 +669,13 @@ def test_headers_split_the_titles_of_full_grids_only(
     titles: list[str], columns: int, headers: tuple[list[str], list[str]] | None
 ) -> None:
     assert headers_of(titles, columns) == headers
+
+
+def test_headers_of_two_phrases_have_two_lines_if_one_is_too_long() -> None:
+    headers = ["1 sweep, SP", "100 sweeps, µP"]
+    assert wrapped(headers, 14) == headers
+    assert wrapped(headers, 13) == ["1 sweep,\nSP", "100 sweeps,\nµP"]
+    assert wrapped([*headers, "linear"], 13) == ["1 sweep, SP", "100\nsweeps, µP", "linear"]
 
 
 @pytest.mark.parametrize("wrap", [1, 2])

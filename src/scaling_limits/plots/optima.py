@@ -296,7 +296,7 @@ def _octaves(columns: Sequence[Sequence[Track]]) -> np.ndarray:
         shifts = [shift for claimed in ranges for shift in claimed if shift is not None]
         if tracks[0].along in SIZES:
             doublings = np.log2(_last_size(tracks) / size)
-            shifts += [exponent * doublings for exponent in _EXPONENTS]
+            shifts += [exponent * doublings for exponent in _exponents(_leading(tracks))]
         shown += [*np.log2(optima), *(np.log2(start) + np.array(shifts))]
     return np.array(shown)
 
@@ -354,23 +354,20 @@ def _open_ends(ax: Axes, track: Track, colour: str) -> None:
 
 
 def _guides(ax: Axes, track: Track) -> None:
-    """Draw powers of the size through the first optimum, up to the limits of the axes, with labels at the right end."""
+    """Draw powers of the size through the first optimum, with labels at the right end."""
     size, start = track.start
     end, (low, high) = ax.get_xlim()[1], ax.get_ylim()
     exponents = _exponents(track)
     crowded = 0.5 * np.log(end / size) < _CROWDED * np.log(high / low)
     for exponent, label in exponents.items():
-        last = float(np.clip(start * (end / size) ** exponent, low, high))
-        stop = end if exponent == 0 else min(end, size * (last / start) ** (1 / exponent))
-        ax.plot([size, stop], [start, last], color=_GUIDE, linewidth=0.8, zorder=1.0)
+        last = start * (end / size) ** exponent
+        ax.plot([size, end], [start, last], color=_GUIDE, linewidth=0.8, zorder=1.0)
         # the labels of one half and one would overlap
         if crowded and (exponent == 0 or 2 * exponent in exponents):
             continue
         side = ("bottom" if exponent > 0 else "top") if crowded else "center"
-        if stop < end:
-            side = "top" if exponent > 0 else "bottom"
         at: style.Look = {"xytext": (2, 0), "textcoords": "offset points", "va": side}
-        ax.annotate(label, (stop, last), size=style.SMALL, color="0.45", **at)
+        ax.annotate(label, (end, last), size=style.SMALL, color="0.45", **at)
 
 
 def title(tracks: Sequence[Track]) -> str:

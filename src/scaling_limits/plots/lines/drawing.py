@@ -21,7 +21,7 @@ from scaling_limits.plots.lines import (
     size,
     tracks,
 )
-from scaling_limits.plots.lines.headers import headers_of
+from scaling_limits.plots.lines.headers import headers_of, wrapped
 from scaling_limits.plots.lines.legend import MARKERS, shows_half
 from scaling_limits.plots.lines.twins import without_twins
 from scaling_limits.plots.options import SIZES
@@ -149,7 +149,6 @@ class Lines(page.Drawing):
                     self._colour(panel, line, value),
                     tracks.judging(self.figure.judged, panel, line, self.sharing(line, rows)),
                     line.style == "solid",
-                    tracks.largest_within(self.figure.judged, panel, line, value),
                 )
                 for line, value, rows in self.parts(panel)
                 if value is not None and not line.across
@@ -558,7 +557,7 @@ class Lines(page.Drawing):
             row, column = divmod(number, self.columns)
             header = self.headers[0][row]
             if row == 0:
-                ax.set_title(text.wrap(self.headers[1][column], characters))
+                ax.set_title(wrapped(self.headers[1], characters)[column])
         elif above < 0 or self.plot.panels[above].title != panel.title:
             ax.set_title(text.wrap(panel.title, characters))
         label = panel.x_label or self._axis_label(panel.x)

@@ -1,5 +1,7 @@
 """Headers for the rows and columns of panels, derived from the panels' titles."""
 
+from scaling_limits.plotting import text
+
 
 def headers_of(titles: list[str], columns: int) -> tuple[list[str], list[str]] | None:
     """Split the titles of a full grid of panels into row and column headers; return None if this is impossible.
@@ -22,6 +24,22 @@ def headers_of(titles: list[str], columns: int) -> tuple[list[str], list[str]] |
             if sorted(title) != sorted([*header, *column]):
                 return None
     return [", ".join(header) for header in row_headers], [", ".join(c) for c in column_headers]
+
+
+def wrapped(headers: list[str], width: int) -> list[str]:
+    """Break headers into lines of at most about `width` characters.
+
+    If one is too long and all consist of two phrases, each phrase has a line of its own.
+
+    >>> wrapped(["1 sweep, SP", "100 sweeps, µP"], 11)
+    ['1 sweep,\\nSP', '100 sweeps,\\nµP']
+    >>> wrapped(["1 sweep, SP", "100 sweeps, µP"], 20)
+    ['1 sweep, SP', '100 sweeps, µP']
+    """
+    too_long = any(text.length(header) > width for header in headers)
+    if too_long and all(header.count(", ") == 1 for header in headers):
+        return [header.replace(", ", ",\n") for header in headers]
+    return [text.wrap(header, width) for header in headers]
 
 
 def _shared(titles: list[list[str]]) -> list[str]:

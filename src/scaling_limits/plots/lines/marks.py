@@ -24,7 +24,6 @@ STRIP_ROW = 0.07
 _STEP, _EDGE = 0.042, 0.03  # fractions of an axis: between marks at its ends, and from the end
 _JUDGED, _RING = "optimum (judged)", "optimum"
 _STABLE, _END = "edge of stability", "best at the end of the sweep"
-_LARGEST = "largest within"
 _ERROR = "error (1 \N{MINUS SIGN} accuracy) "
 _OF_LOWEST = " % of the lowest"
 _ERROR_OF_MEAN = "error of the mean over seeds (judged), with 95 % interval"
@@ -48,8 +47,6 @@ _GREY = "0.55"
 _UNJUDGED: style.Look = {"color": _GREY, "markeredgewidth": 0.9}
 """Style of the rings of optima that no claim judges."""
 _TINY = 1e-12  # lower end of intervals that contain 0, below all axes
-_TIP: style.Look = {"marker": "$]$", "markersize": 5.0, "linestyle": "none", "markeredgewidth": 0.3}
-"""Style of the largest nearly optimal x."""
 _NAMES_APART = 0.08  # smallest distance of names of guide lines, as a fraction of the values' range
 
 
@@ -67,8 +64,7 @@ def is_tuned(panel: Panel) -> bool:
 class Tuned:
     """A line over a hyperparameter: quantity, rows of the table, colour, and the claim that judges its optimum.
 
-    A line that is not `solid` is a control or another comparison. Claims have located the `largest` x within a relative
-    excess over the best value, which precedes it.
+    A line that is not `solid` is a control or another comparison.
     """
 
     quantity: Quantity
@@ -76,7 +72,6 @@ class Tuned:
     colour: Colour
     claim: JsonObject | None
     solid: bool = True
-    largest: Sequence[tuple[float, float]] = ()
 
 
 def optima(
@@ -86,8 +81,8 @@ def optima(
 
     A row shows the optimum, as an arrowhead at an end of the sweep, a bar over all nearly optimal x, and where training
     diverges. Rings of optima that no claim judges are grey. Rings of comparisons are smaller, with a hollow mark in the
-    strip. If a claim asks for the largest x `within` a factor of the best value, this x is ringed or, if another claim
-    judges the optimum, marked in the strip. A line that is nowhere better than chance has no optimum but a dotted row.
+    strip. If a claim asks for the largest x `within` a factor of the best value, and no other claim judges the optimum,
+    this x is ringed. A line that is nowhere better than chance has no optimum but a dotted row.
 
     Args:
         ax: the axes of the panel.
@@ -133,9 +128,6 @@ def optima(
             if xs[at] == end and (lack == lack[at]).sum() == 1:
                 mark |= {"marker": marker, "markersize": 3.8, "label": _END}
         strip.plot(xs[[at]], [row], **{"label": "_", **look, **mark})
-        for factor, x in line.largest if within is None else ():
-            label = f"{_LARGEST} {100 * factor:g} % (judged)"
-            strip.plot([x], [row], label=label, clip_on=False, **_TIP | {"color": line.colour})
     return strip
 
 
@@ -396,13 +388,11 @@ def legend(axes: Iterable[Axes]) -> dict[str, Artist]:
     if 0 < len(errors) < len(bars):
         bars = {f"loss or {label}": bar for label in errors}
         labels |= set(bars)
-    largest = [label for label in sorted(map(str, labels)) if label.startswith(_LARGEST)]
     entries: dict[str, Artist] = {
         _JUDGED: Line2D([], [], color="0.15", **style.RING),
         _RING: Line2D([], [], color=_GREY, **style.RING),
         **bars,
         _END: Line2D([], [], color="0.35", linestyle="none", marker=">", markersize=3.8),
-        **{label: Line2D([], [], color="0.35", **_TIP) for label in largest},
         _STABLE: Line2D([], [], color="0.35", **tick),
         _ERROR_OF_MEAN: Line2D([], [], color="0.35", **_ERROR_MARK),
         _UNTRAINED: Line2D([], [], color="0.35", linestyle=":", linewidth=1.0),

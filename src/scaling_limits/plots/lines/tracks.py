@@ -49,25 +49,6 @@ def judging(
     return None
 
 
-def largest_within(
-    judged: Iterable[JsonObject], panel: Panel, line: Line, value: float | None
-) -> list[tuple[float, float]]:
-    """Return the largest x within a factor of the best value that claims have located, at a value of the hue.
-
-    Each is preceded by the relative excess over the best value, the claim's `within`.
-    """
-    located = []
-    for claim in (claim for claim in judged if claim.get("within") is not None):
-        if judging([claim], panel, line) is not None:
-            (optima_of_line,) = [
-                arm["optima"] for arm in claim["arms"] if line.grid in arm["grids"]
-            ][:1]
-            located += [
-                (claim["within"], x) for size, x, *_ in optima_of_line if size == value and x
-            ]
-    return located
-
-
 def _judged(lines: Lines, within: float) -> Iterator[optima.Track]:
     claims = [claim for claim in lines.figure.judged if (claim.get("within") or 0.0) == within]
     for number, panel in enumerate(lines.plot.panels):
