@@ -25,13 +25,13 @@ AMENDMENT = {
 }
 
 
-def read(folder: Path, registered: object, amendments: object) -> Register:
-    paths = []
-    for key, entries in (("registered", registered), ("amendments", amendments)):
-        path = folder / f"{key}.yaml"
-        path.write_text(as_yaml({key: entries}))
-        paths.append(path)
-    return Register.read(*paths)
+def read(
+    folder: Path, registered: object, amendments: object, observed: object = None
+) -> Register:
+    deviations, changes = (folder / f"{name}.yaml" for name in ("registered", "amendments"))
+    deviations.write_text(as_yaml({"registered": registered, "observed": observed}))
+    changes.write_text(as_yaml({"amendments": amendments}))
+    return Register.read(deviations, changes)
 
 
 def test_entries_are_found_by_claim_and_preset(tmp_path: Path) -> None:
@@ -76,6 +76,18 @@ def test_an_invalid_entry_is_named(
         read(tmp_path, registered, amendments)
 
 
+def test_observations_are_found_by_figure_and_preset(tmp_path: Path) -> None:
+    seen = {key: CLAIM[key] for key in ("paper", "figure", "presets")} | {"text": "it rises"}
+    found = read(tmp_path, [], [], [seen]).observations
+    assert {key: each.text for key, each in found.items()} == {
+        ("mupc", "fig5", preset): "it rises" for preset in ("smoke", "laptop")
+    }
+    with pytest.raises(ConfigurationError, match="registered.yaml: observed: twice: mupc, fig5"):
+        read(tmp_path, [], [], [seen, seen])
+    with pytest.raises(ConfigurationError, match=r"observed.0.text: .*240"):
+        read(tmp_path, [], [], [seen | {"text": "x" * 241}])
+
+
 @on_published
 def test_the_projects_entries_name_claims_and_commits_that_exist() -> None:
     docs = ROOT / "docs"
@@ -87,6 +99,8 @@ def test_the_projects_entries_name_claims_and_commits_that_exist() -> None:
         removed = amendment is not None and amendment.digest == REMOVED
         claims = {each.id for each in configuration.figure(paper, figure).claims}
         assert (claim in claims) != removed, (paper, figure, claim)
+    for paper, figure, _ in register.observations:
+        assert configuration.figure(paper, figure)
     assert len(register.amendments) >= 37
     for amendment in register.amendments.values():
         assert all(re.fullmatch("[0-9a-f]{7}", commit) for commit in amendment.commits)

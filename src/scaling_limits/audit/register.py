@@ -1,4 +1,4 @@
-"""The register of claims: investigated failures, and settings that changed after a result was known."""
+"""The register: investigated failures, settings that changed after a result was known, and observations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,21 +13,42 @@ from scaling_limits.errors import ConfigurationError
 from scaling_limits.outcomes import Outcome
 from scaling_limits.strict import Strict
 
-Key = tuple[str, str, str, str]
-"""Paper, figure, claim and preset."""
+Key = tuple[str, ...]
+"""Paper and figure, and perhaps a claim and a preset."""
 UNCHECKED = "No experiment has checked this explanation."
 
 
 class Entry(Strict):
-    """The claim and the presets to which an entry of either file applies."""
+    """The figure and the presets to which an entry applies."""
 
     paper: str
     figure: str
-    claim: str
     presets: Annotated[tuple[str, ...], Field(min_length=1)]
 
+    @property
+    def key(self) -> Key:
+        """What may occur once at a preset."""
+        return (self.paper, self.figure)
 
-class RegisteredFailure(Entry):
+
+class Observation(Entry):
+    """What a figure shows that none of its claims judges, as a sentence without its full stop."""
+
+    text: str = Field(min_length=1, max_length=240)
+
+
+class ClaimEntry(Entry):
+    """The claim to which an entry applies."""
+
+    claim: str
+
+    @property
+    def key(self) -> Key:
+        """Paper, figure and claim."""
+        return (*super().key, self.claim)
+
+
+class RegisteredFailure(ClaimEntry):
     """A claim that fails, what was found about it, and whether an experiment has checked this explanation.
 
     `clause` states the finding and the reason in a few words, as shown on the picture.
@@ -65,7 +86,7 @@ KindOfChange = Literal[
 """Kinds of changes that an amendment names."""
 
 
-class Amendment(Entry):
+class Amendment(ClaimEntry):
     """A claim whose grids, control, seeds or rule changed after a result was known.
 
     `kinds` names what was changed; `changed` has one line for each change, in order.
@@ -99,39 +120,41 @@ EntryT = TypeVar("EntryT", bound=Entry)
 
 @dataclass(frozen=True)
 class Register:
-    """Registered failures and amendments by claim and preset."""
+    """Registered failures and amendments by claim and preset, and observations by paper, figure and preset."""
 
     failures: Mapping[Key, RegisteredFailure] = field(default_factory=dict)
     amendments: Mapping[Key, Amendment] = field(default_factory=dict)
+    observations: Mapping[Key, Observation] = field(default_factory=dict)
 
     @classmethod
     def read(cls, deviations: Path, amendments: Path) -> "Register":
         """Read the data files.
 
         Args:
-            deviations: the file with the list `registered`.
+            deviations: the file with the lists `registered` and `observed`.
             amendments: the file with the list `amendments`.
 
         Raises:
-            ConfigurationError: a file is invalid, or names a claim twice at one preset.
+            ConfigurationError: a file is invalid, or names a claim or figure twice at one preset.
         """
         return cls(
-            _by_claim(RegisteredFailure, deviations, "registered"),
-            _by_claim(Amendment, amendments, "amendments"),
+            _by_key(RegisteredFailure, deviations, "registered"),
+            _by_key(Amendment, amendments, "amendments"),
+            _by_key(Observation, deviations, "observed"),
         )
 
 
-def _by_claim(model: type[EntryT], path: Path, key: str) -> dict[Key, EntryT]:
-    """Read the entries of a list in a YAML file, by claim and preset."""
-    by_claim: dict[Key, EntryT] = {}
-    entries = read_yaml(path).get(key) or []
+def _by_key(model: type[EntryT], path: Path, name: str) -> dict[Key, EntryT]:
+    """Read the entries of a list in a YAML file, by their keys and presets."""
+    by_key: dict[Key, EntryT] = {}
+    entries = read_yaml(path).get(name) or []
     if not isinstance(entries, list):
-        raise ConfigurationError(key, f"should be a list, not {entries!r:.80}", place=path)
+        raise ConfigurationError(name, f"should be a list, not {entries!r:.80}", place=path)
     for number, content in enumerate(entries):
-        entry = validated(model, content, path, f"{key}.{number}.")
+        entry = validated(model, content, path, f"{name}.{number}.")
         for preset in entry.presets:
-            claim = (entry.paper, entry.figure, entry.claim, preset)
-            if claim in by_claim:
-                raise ConfigurationError(key, f"twice: {', '.join(claim)}", place=path)
-            by_claim[claim] = entry
-    return by_claim
+            key = (*entry.key, preset)
+            if key in by_key:
+                raise ConfigurationError(name, f"twice: {', '.join(key)}", place=path)
+            by_key[key] = entry
+    return by_key

@@ -3,7 +3,9 @@
 from pathlib import Path
 
 from scaling_limits.audit.lock import locked, read_lock, write_lock
+from scaling_limits.audit.register import Key
 from scaling_limits.audit.table import read_verdicts
+from scaling_limits.audit.verdicts import Verdict
 from scaling_limits.commands.invocation import Invocation
 from scaling_limits.configuration import load
 
@@ -23,7 +25,7 @@ def run(invocation: Invocation, preset: str) -> None:
     """
     configuration = load(invocation.root, {"preset": preset})
     results = invocation.root / "results" / preset
-    verdicts = {
+    verdicts: dict[Key, Verdict] = {
         (verdict.paper, verdict.figure, verdict.claim, preset): verdict
         for paper in configuration.papers
         for figure in configuration.figures(paper)

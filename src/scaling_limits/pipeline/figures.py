@@ -73,7 +73,7 @@ def collect(
     write_file(folder / "records.parquet", results.records.to_parquet(index=False))
     write_verdicts(folder, verdicts)
     named = {"paper": paper, "figure": name, "preset": configuration.main.preset}
-    shown = _shown(configuration, paper, name, points, results, machines)
+    shown = _shown(configuration, paper, name, points, results, machines, register)
     _write(folder / "figure.json", {**named, **shown})
     experiment = _experiment(configuration, paper, figure.experiment)
     compared = {
@@ -98,15 +98,18 @@ def _shown(
     points: Sequence[Point],
     results: Results,
     machines: Sequence[str],
+    register: Register,
 ) -> dict[str, object]:
     """Return the texts of a figure, the evidence that its picture draws, its notes and its settings."""
     figure = configuration.figure(paper, name)
+    observed = register.observations.get((paper, name, configuration.main.preset))
     return {
         **_texts(configuration, paper, name, points, results.cells),
         **_evidence(figure, results),
         "notes": [
             *notes.on_the_picture(configuration, paper, name, results.cells),
             *notes.of_machines(machines),
+            *([f"Seen here: {observed.text}."] if observed else []),
         ],
         "repeats": notes.repeated(configuration, paper, name),
         "differences": notes.differences(configuration, paper, name),
