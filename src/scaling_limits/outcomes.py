@@ -124,13 +124,15 @@ def with_interval(value: float, interval: tuple[float | None, float | None] | No
     """Return a value with its confidence interval as text, or the value alone without an interval.
 
     An end of the interval may be None or infinite. Numbers have three significant digits, or as many as tell the ends
-    apart; an interval that six digits do not tell apart is left out. An interval around 0 that is as narrow as rounding
-    errors is 0.
+    apart and round the value by less than a quarter of the interval; an interval that six digits do not tell apart is
+    left out. An interval around 0 that is as narrow as rounding errors is 0.
 
     >>> with_interval(0.5, (0.4, 0.6)), with_interval(2.0, (None, 3.0)), with_interval(1.0, None)
     ('0.5 [0.4, 0.6]', '2 [-∞, 3]', '1')
     >>> with_interval(0.99962, (0.99958, 0.99971)), with_interval(1.0, (1.0, 1.0 + 1e-9))
     ('0.9996 [0.9996, 0.9997]', '1')
+    >>> with_interval(1.0047, (0.9991, 1.0102))
+    '1.005 [0.9991, 1.01]'
     >>> with_interval(-8e-19, (-3e-18, 2e-18)), with_interval(1e-20, (2e-21, 6e-20))
     ('0', '1e-20 [2e-21, 6e-20]')
     """
@@ -141,6 +143,8 @@ def with_interval(value: float, interval: tuple[float | None, float | None] | No
             return number(0.0)
         for digits in range(3, 7):
             texts = [number(end, digits) for end in ends]
-            if texts[0] != texts[1]:
+            rounded = float(f"{value:.{digits}g}")
+            is_close = rounded == value or abs(rounded - value) <= (ends[1] - ends[0]) / 4
+            if texts[0] != texts[1] and (is_close or digits == 6):
                 return f"{number(value, digits)} [{', '.join(texts)}]"
     return number(value)

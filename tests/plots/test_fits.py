@@ -75,6 +75,28 @@ def test_the_fitted_part_of_a_line_is_said(tmp_path: Path) -> None:
     ]
 
 
+def test_a_slope_of_errors_at_steps_is_common_to_the_lines_of_all_values(tmp_path: Path) -> None:
+    def at_steps(**size: int) -> dict[str, Any]:
+        return {"train_loss": dict.fromkeys((1, 5), loss(**size)["train_loss"])}
+
+    rows = cells("main", at_steps, width=(8, 32, 128), depth=(2, 8))
+    rows += cells("limit", at_steps, width=(256,), depth=(2, 8))
+    at = {**LOSS, "reduce": "at", "step": 1}
+    line = {"grid": "main", "quantity": at, "reference": "limit"}
+    claim = {**fitted(fit(-0.8)), "reference": ["limit"]}
+
+    def slopes(name: str, at: list[int] | None) -> list[tuple[str, Any]]:
+        plot = {"kind": "lines", "panels": [panel(lines=[line])]}
+        claims = [{**claim, "at": at}]
+        return written(drawn(write_folder(tmp_path / name, plot, rows, fitted=claims)))
+
+    assert [text for text, _ in slopes("at", [1, 5])] == [
+        "coloured, r.m.s. \N{MINUS SIGN}0.80 ± 0.10"
+    ]
+    assert slopes("elsewhere", [5]) == []
+    assert slopes("last", None) == []
+
+
 def test_slopes_hide_no_line_and_those_of_comparisons_are_marked(tmp_path: Path) -> None:
     depths = (1, 4, 16, 64)
 

@@ -48,7 +48,7 @@ def shown(claim: ClaimBase, results: Results) -> Content:
         arms.append(arm)
     return {
         **claim.model_dump(
-            mode="json", include={"over", "along", "within", "profile", "reference"}
+            mode="json", include={"over", "along", "within", "profile", "reference", "at"}
         ),
         "quantity": claim.quantity.model_dump(mode="json", exclude={"label"}, exclude_unset=True),
         "arms": arms,

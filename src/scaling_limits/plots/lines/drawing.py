@@ -345,6 +345,8 @@ class Lines(page.Drawing):
             for found in fits.slopes_of(self.figure.fitted, panel, line, value)[:1]:
                 colour = self._colour(panel, line, value)
                 name = fits.OF_ERRORS if line.reference else ""
+                if line.reference and panel.hue and panel.hue not in found["group"]:
+                    colour, name = fits.GREY, fits.OF_ALL + name
                 slopes.append(fits.FittedSlope.of(found, rows[panel.x], colour, line.style, name))
         return fits.chosen(slopes)
 

@@ -23,6 +23,8 @@ GUIDES = 1.6
 LEGEND = "number: slope ± half of its 95 % interval"
 PART = ", fitted sizes"
 """Addition to the legend if some slopes are fitted to a part of a line."""
+OF_ALL = "coloured, "
+"""Precedes a slope that is common to the lines of all values of the hue."""
 OF_ERRORS = "r.m.s. "
 """Precedes the slope of errors, which claims fit to the root mean square over training."""
 _STYLES = {
@@ -30,7 +32,7 @@ _STYLES = {
     "dotted": "\N{MIDLINE HORIZONTAL ELLIPSIS} ",
 }
 _SAMPLES = 9  # sampled points on each line segment
-_GREY = (0.25, 0.25, 0.25)
+GREY = (0.25, 0.25, 0.25)
 _WIDTH = 0.45  # width of the text as a fraction of the axis
 _HEIGHTS = 9  # heights at which the text may be placed
 _LINE = 0.1  # height of a line of text, in inches
@@ -134,6 +136,8 @@ def _arms(
     quantity = line.quantity.model_dump(exclude={"label", "layer", "per"})
     for claim in fitted:
         claimed = Quantity.model_validate(claim["quantity"])
+        if line.quantity.step is not None and line.quantity.step in (claim.get("at") or []):
+            claimed = claimed.model_copy(update={"reduce": "at", "step": line.quantity.step})
         is_judged = (
             claim["along"] == panel.x
             and line.reference in (claim.get("reference") or [None])
@@ -213,12 +217,12 @@ def _texts(slopes: Sequence[FittedSlope], each: str) -> list[tuple[str, Colour]]
     leading, others = _leading(slopes)
     if len(slopes) > MOST:
         return [
-            *((line, _GREY) for line in _range(leading, each)),
+            *((line, GREY) for line in _range(leading, each)),
             *((slope.text + slope.fitted, slope.colour) for slope in others),
         ]
     common = slopes[0].fitted if len({slope.fitted for slope in slopes}) == 1 else ""
     if common:
-        return [(f"slopes{common}", _GREY), *((slope.text, slope.colour) for slope in slopes)]
+        return [(f"slopes{common}", GREY), *((slope.text, slope.colour) for slope in slopes)]
     return [(slope.text + slope.fitted, slope.colour) for slope in slopes]
 
 
