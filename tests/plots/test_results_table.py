@@ -153,8 +153,9 @@ def test_the_paper_s_best_values_are_underlined_unless_they_are_bold(tmp_path: P
 
 
 def test_the_background_of_differences_is_darker_the_larger_they_are(tmp_path: Path) -> None:
-    """Ours and the paper's are compared with the largest of their own."""
-    paper = {"columns": ["K-FAC, SP", "K-FAC, muP - SP"], "rows": {"8": ["1", "-0.2"]}}
+    """Ours and the paper's have one scale."""
+    columns = ["K-FAC, SP", "K-FAC, muP - SP"]
+    paper = {"columns": columns, "rows": {"8": ["1", "-0.2"], "32": ["1", "+15.0"]}}
     plot = said(SP, GAP, paper=paper)
     folder = FigureFolder.open(write_folder(tmp_path / "figure", plot, BOTH))
     table = entries(folder, folder.table())
@@ -162,9 +163,10 @@ def test_the_background_of_differences_is_darker_the_larger_they_are(tmp_path: P
     assert shown is not None
     # neither the accuracies nor a difference of zero
     coloured = [bool(colour) for colour in shown.to_numpy().ravel()]
-    assert coloured == [False, False, False, True, False, True]
-    gain, loss = shown.loc[("16", "here")].iloc[1], shown.loc[("8", "paper")].iloc[1]
-    assert gain != loss
+    assert coloured == [False, False, False, True, False, True, False, True]
+    rows = ("16", "here"), ("8", "paper"), ("32", "paper")
+    gain, loss, twice = (shown.loc[row].iloc[1] for row in rows)
+    assert len({gain, loss, twice}) == 3
     handles = legend(table, folder.plot)
     assert {"positive difference", "negative difference (darker: larger)"} <= set(handles)
     assert colours(table, PlotOptions.model_validate(said(SP))) is None

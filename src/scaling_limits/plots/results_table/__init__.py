@@ -83,8 +83,8 @@ class Options(PlotOptions):
     table. `over` names columns of the cells that are optimised for each number; `best` states whether small or large
     values are best. `symbols` maps a column of the cells to the paper's symbol.
     `paper` holds the values that the paper prints, shown below each row. If the paper has all rows or columns of the
-    table, its others are added. The background of a difference (`minus`) is darker, the larger it is among our
-    differences or among the paper's. With `compared` (`rows` or `columns`), entries that differ only in their last
+    table, its others are added. The background of a difference (`minus`) is darker, the larger it is, on one
+    scale for ours and the paper's. With `compared` (`rows` or `columns`), entries that differ only in their last
     heading compete, and the best one is underlined. An arrow marks a best one of ours at an end of its row or column,
     if the last headings are values of a column. A difference, or a best one, is bold if the 95 % confidence interval
     over seeds, of its difference from the next best, lies on the better side of zero.

@@ -128,13 +128,11 @@ def _to_edge(
 
 
 def colours(entries: pd.DataFrame, plot: Options) -> pd.DataFrame | None:
-    """Return background colours of differences, relative to the largest one here or in the paper."""
+    """Return background colours of differences, relative to the largest one here and in the paper."""
     if not any(entry.minus for entry in plot.entries):
         return None
     values = np.array([[_difference(entry) for entry in row] for row in entries.to_numpy()])
-    is_printed = entries.index.get_level_values(-1) == "paper"
-    for rows in (is_printed, ~is_printed):
-        values[rows] /= np.nanmax(np.abs(values[rows]), initial=0.0) or 1.0
+    values /= np.nanmax(np.abs(values), initial=0.0) or 1.0
     written = [[_colour(share) for share in row] for row in values]
     return pd.DataFrame(written, index=entries.index, columns=entries.columns)
 
