@@ -25,9 +25,7 @@ AMENDMENT = {
 }
 
 
-def read(
-    folder: Path, registered: object, amendments: object, observed: object = None
-) -> Register:
+def read(folder: Path, registered: object, amendments: object, observed: object = None) -> Register:
     deviations, changes = (folder / f"{name}.yaml" for name in ("registered", "amendments"))
     deviations.write_text(as_yaml({"registered": registered, "observed": observed}))
     changes.write_text(as_yaml({"amendments": amendments}))

@@ -206,6 +206,28 @@ def test_a_judged_error_is_drawn_with_its_interval_and_the_slope(tmp_path: Path)
     assert not written(other)
 
 
+def test_errors_may_be_root_mean_squares_over_the_steps_to_which_claims_fit(tmp_path: Path) -> None:
+    """Errors of 1 and 7 at two steps have a root mean square of 5; an error far above the lines is visible."""
+
+    def of(factors: tuple[float, float]) -> Any:
+        return lambda **_: {"train_loss": {step: factors[step] for step in (0, 1)}}
+
+    rows = cells("main", of((2.0, 8.0)), width=(8, 32), seed=(0, 1))
+    rows += cells("limit", of((1.0, 1.0)), width=(8, 32), depth=(2,), seed=(0, 1))
+    quantity = {**LOSS, "per": "step"}
+    line = {"grid": "main", "quantity": quantity, "reference": "limit", "rms": True}
+    plot = {"kind": "lines", "panels": [panel(hue=None, lines=[{**line, "label": "main"}])]}
+    claim = fitted(fit(-0.8)) | {"reference": ["limit"]}
+    claim["arms"][0]["error"] = [32.0, 1000.0, None]
+    found = drawn(write_folder(tmp_path / "f", plot, rows, fitted=[claim]))
+    (ax,) = found.axes
+    (drawn_line,) = lines(ax, "training loss")
+    assert drawn_line.get_ydata() == pytest.approx([5.0, 5.0])
+    # the slope is the drawn line's, so that its name is not repeated
+    assert [words for words, _ in written(found)] == ["\N{MINUS SIGN}0.80 ± 0.10"]
+    assert ax.get_ylim()[1] > 1000.0
+
+
 @pytest.mark.parametrize(
     ("claim", "said"),
     [

@@ -113,6 +113,19 @@ def test_single_seeds_may_be_drawn_instead_of_a_band(tmp_path: Path, centre: str
     assert "_seed" not in found.legend
 
 
+def test_lines_may_be_drawn_without_their_seeds(tmp_path: Path) -> None:
+    """Seeds far from the mean extend neither the axis nor the legend."""
+    rows = cells("main", lambda seed, **_: {"train_loss": 10.0**seed}, width=(8, 16), seed=(-3, 1))
+    line = {"grid": "main", "quantity": TRAIN, "label": "loss"}
+    panel = {"title": "", "x": "width", "label": "loss", "best": None, "lines": [line]}
+    found = of_panels(tmp_path, rows, {**panel, "spread": "none"})
+    (ax,) = found.axes
+    assert not ax.collections
+    assert len(ax.lines) == 1
+    assert ax.get_ylim()[0] > 1.0
+    assert not any("seed" in name for name in found.legend)
+
+
 def test_a_line_of_one_seed_is_drawn_once(tmp_path: Path) -> None:
     rows = cells("main", lambda **_: {"train_loss": 1.0}, width=(8, 16))
     line = {"grid": "main", "quantity": TRAIN, "label": "loss"}

@@ -109,6 +109,7 @@ def test_a_plot_names_its_statistics_over_seeds():
             panels(SIZES, stops_at_limits=True, limits=[1, 2], spread="seeds"),
             "leave `spread: seeds` out",
         ),
+        (panels(SIZES | {"rms": True}), "`rms` is about errors"),
         (panels(SIZES, tuned_at=8), "at which `over` is best"),
         (panels(LIMIT, hue=None, over=["seed"], tuned_at=8), "a value of the `hue`"),
         (TABLE | {"columns": ["entry", "width"]}, "width occurs twice among `rows` and `columns`"),

@@ -88,7 +88,8 @@ class Line(Strict):
     a single value of the hue is compared with all of them, sizes x that the reference lacks are left out, and a
     reference that lacks some of the seeds is replaced by its mean over seeds. With `ratio_to`, values are ratios to
     those of that grid at equal hue, x and seed, each at its best point if the panel has `over`. If the quantity keeps
-    an axis that is neither x nor the hue, as `step`, one line is drawn for each of its values, without a band. `label`
+    an axis that is neither x nor the hue, as `step`, one line is drawn for each of its values, without a band. With
+    `rms`, errors `per: step` are root mean squares over the steps, whose slope claims `agrees_with` bound. `label`
     names the line's style in the legend; in a panel without hue it names the line.
     """
 
@@ -100,27 +101,37 @@ class Line(Strict):
     across: bool = False
     reference: str | None = None
     ratio_to: str | None = None
+    rms: bool = False
+
+    @model_validator(mode="after")
+    def _squares_errors(self) -> Line:
+        if self.rms and (self.reference is None or "step" not in self.quantity.kept_axes):
+            raise ValueError(
+                "`rms` is about errors: give a `reference`, and a quantity `per: step`"
+            )
+        return self
 
 
 class Panel(options.Panel):
     """Lines against `x`, coloured by the column `hue`, or without `hue` by line.
 
-    `x` and `hue` are columns of the cells, axes that the quantities keep (`layer`, `index`, `inference_step`,
-    `step`), or relative axes (`relative_index`: divided by the depth; `relative_layer`: by the last layer).
-    `values` selects values of the hue; values that a preset leaves out, of the line or of its reference, are not
-    shown. With `divided_by`, values and guide lines are divided by a power of x, so that a line with this exponent
-    is horizontal. With `over_hue`, x is divided by the value of the hue: lines coincide if only the ratio of both,
-    as of width and depth, matters. With `relative`, every line is divided by its value at the smallest x that all
-    lines have. `only` selects the cells with these values of other columns. `over` names columns that are optimised
-    at every point. With `tuned_at`, the combination that is best at this value of the hue is shown everywhere, as
-    for hyperparameters tuned at one size and transferred to others; `smallest` is the smallest x of each line. With
-    `tuned_by`, the best combination is chosen by this quantity. `best` states whether small or large values are best
-    (none for sizes or agreement). Lines show the `centre` of the seeds, mean or median, in a band over the seeds or,
-    with `spread: seeds`, in front of a thin line for each seed. The median of a quantity `below` a threshold counts
-    seeds that never reach it as slowest; points with an infinite median are left out. With the `x_scale` `even`, the
-    values of x are at equal distances. With `x_limits`, only this part of the lines is shown. With `stops_at_limits`,
-    a line that leaves the `limits` ends there with an arrow. With `slope_along`, values are slopes of the quantity
-    along an axis. `nearly` is the relative excess over the best value up to which the strip of optima marks x.
+    `x` and `hue` are columns of the cells, axes that the quantities keep (`layer`, `index`, `inference_step`, `step`),
+    or relative axes (`relative_index`: divided by the depth; `relative_layer`: by the last layer). `values` selects
+    values of the hue; values that a preset leaves out, of the line or of its reference, are not shown. With
+    `divided_by`, values and guide lines are divided by a power of x, so that a line with this exponent is horizontal.
+    With `over_hue`, x is divided by the value of the hue: lines coincide if only the ratio of both, as of width and
+    depth, matters. With `relative`, every line is divided by its value at the smallest x that all lines have. `only`
+    selects the cells with these values of other columns. `over` names columns that are optimised at every point. With
+    `tuned_at`, the combination that is best at this value of the hue is shown everywhere, as for hyperparameters tuned
+    at one size and transferred to others; `smallest` is the smallest x of each line. With `tuned_by`, the best
+    combination is chosen by this quantity. `best` states whether small or large values are best (none for sizes or
+    agreement). Lines show the `centre` of the seeds, mean or median, in a band over the seeds or, with `spread: seeds`,
+    in front of a thin line for each seed, or alone with `spread: none`. The median of a quantity `below` a threshold
+    counts seeds that never reach it as slowest; points with an infinite median are left out. With the `x_scale` `even`,
+    the values of x are at equal distances. With `x_limits`, only this part of the lines is shown. With
+    `stops_at_limits`, a line that leaves the `limits` ends there with an arrow. With `slope_along`, values are slopes
+    of the quantity along an axis. `nearly` is the relative excess over the best value up to which the strip of optima
+    marks x.
     """
 
     title: str
@@ -141,7 +152,7 @@ class Panel(options.Panel):
     x_limits: Limits | None = None
     stops_at_limits: bool = False
     centre: Centre = "mean"
-    spread: Literal["band", "seeds"] = "band"
+    spread: Literal["band", "seeds", "none"] = "band"
     values: tuple[float, ...] | None = Field(default=None, min_length=1)
     divided_by: PowerOfX | None = None
     over_hue: bool = False
@@ -175,13 +186,17 @@ class Panel(options.Panel):
         ]
 
     def point_columns(self, line: Line) -> tuple[str, ...]:
-        """Return the columns that identify a point: the hue, x if the quantity varies along it, and `repeated`."""
+        """Return the columns that identify a point: the hue, x if the quantity varies along it, and `further`."""
         hue = (self.hue,) if self.hue and line.each else ()
         has_x = not line.across or self.x not in AXES or self.x in line.quantity.kept_axes
-        return (*hue, *([self.x] if has_x else []), *self.repeated(line))
+        return (*hue, *([self.x] if has_x else []), *self.further(line))
 
     def repeated(self, line: Line) -> Sequence[str]:
-        """Return the axis that a line's quantity keeps and the panel does not use; one line is drawn for each value."""
+        """Return the axis for each value of which one line is drawn, unless the line is a mean over it."""
+        return () if line.rms else self.further(line)
+
+    def further(self, line: Line) -> Sequence[str]:
+        """Return the axis that a line's quantity keeps and that is neither x nor hue."""
         fitted = self.slope_along.axis if self.slope_along else None
         shown = [(name or "").removeprefix("relative_") for name in (self.x, self.hue, fitted)]
         return [axis for axis in line.quantity.kept_axes if axis not in shown][:1]

@@ -46,6 +46,7 @@ _Part = tuple[Line, float | None, pd.DataFrame]
 """A line, a value of the hue (None without hue), and the rows."""
 _IDENTITIES = ("layer", "index", "output_init_exponent")  # hues whose values are labels, not sizes
 _SHARE = 0.62  # approximate height of the axes relative to the panel with titles and labels
+_SHARE_OF_WIDTH = 0.8  # the same for the width
 _FREE = 0.08  # fraction of an axis left free at each end
 _BAND_ROOM = 0.5  # most of the range of lines by which bands over seeds extend an end of the axis
 _LEAST_SAMPLES = 20  # smallest range of an axis with shares of samples
@@ -120,10 +121,10 @@ class Lines(page.Drawing):
             elif len(points):
                 look["estimator"] = panel.centre
                 look["errorbar"] = ("pi", 50 if shows_half(line, points, panel) else 100)
-                if panel.spread == "seeds":
+                if panel.spread != "band":
                     look["errorbar"] = None
-                    if points.duplicated(panel.x).any():
-                        yield points, {**self.look(panel, line, value), "marker": None, **_SEED}
+                if panel.spread == "seeds" and points.duplicated(panel.x).any():
+                    yield points, {**self.look(panel, line, value), "marker": None, **_SEED}
                 yield points, {**look, "label": str(rows["quantity"].iloc[0])}
 
     def marks(self, panel: Panel, ax: Axes) -> None:
@@ -206,7 +207,7 @@ class Lines(page.Drawing):
         scales = self._scales_of_tracks()
         optima.draw(self._lowest, self.tracks, labels, quantity, scales, self._titles_of_tracks())
         for panel, ax in self.panels:
-            fits.write(ax, self.slopes(panel), _each(panel), _SHARE * self._panel_height)
+            fits.write(ax, self.slopes(panel), _each(panel), self._axes_size)
         self.body.legend(*legend.blocks(self))
 
     # content of the page
@@ -344,7 +345,7 @@ class Lines(page.Drawing):
             # of several claims about a line, show the first
             for found in fits.slopes_of(self.figure.fitted, panel, line, value)[:1]:
                 colour = self._colour(panel, line, value)
-                name = fits.OF_ERRORS if line.reference else ""
+                name = fits.OF_ERRORS if line.reference and not line.rms else ""
                 if line.reference and panel.hue and panel.hue not in found["group"]:
                     colour, name = fits.GREY, fits.OF_ALL + name
                 slopes.append(fits.FittedSlope.of(found, rows[panel.x], colour, line.style, name))
@@ -354,14 +355,20 @@ class Lines(page.Drawing):
         self, group: list[tuple[Panel, Axes]], limits: tuple[float, float]
     ) -> float:
         """Return the lower limit of a group of panels, moved down if slopes would hide their lines."""
-        height = _SHARE * self._panel_height
-        room = max(fits.room(ax, self.slopes(panel), _each(panel), height) for panel, ax in group)
+        room = max(
+            fits.room(ax, self.slopes(panel), _each(panel), self._axes_size) for panel, ax in group
+        )
         log = group[0][0].scale == "log"
         low, high = np.log(limits) if log else limits
         low -= (high - low) * room / (1 - room)
         return float(np.exp(low) if log else low)
 
     # axes
+
+    @property
+    def _axes_size(self) -> tuple[float, float]:
+        """The approximate width and height of the axes of a panel, in inches."""
+        return _SHARE_OF_WIDTH * page.WIDTH / self.columns, _SHARE * self._panel_height
 
     def _alike(self, key: Callable[[Panel], Hashable]) -> list[list[tuple[Panel, Axes]]]:
         """Return the panels in groups that share an axis."""
@@ -439,9 +446,9 @@ class Lines(page.Drawing):
         """Return the limits of the y axis of a group of panels, with room for marks at its ends.
 
         For hyperparameters tuned at each size, values far worse than the median do not extend the axis, but the best
-        value of every line and every ring is visible. Otherwise bands over seeds extend it, each end by at most
-        `_BAND_ROOM` of the range of the lines, and single seeds are entirely visible. An axis with a share of samples
-        spans at least `_LEAST_SAMPLES` samples.
+        value of every line, every ring and every judged error is visible. Otherwise bands over seeds extend it, each
+        end by at most `_BAND_ROOM` of the range of the lines, and single seeds are entirely visible. An axis with a
+        share of samples spans at least `_LEAST_SAMPLES` samples.
         """
         panel = group[0][0]
         log = panel.scale == "log"
@@ -455,7 +462,7 @@ class Lines(page.Drawing):
         guides = list(np.log(guides)) if log else guides
         low, high = min([low, *guides]), max([high, *guides])
         rings = [v for _, ax in group for v in marks.heights(ax)]
-        rings = list(np.log(rings)) if log else rings
+        rings = [float(np.log(v)) for v in rings if v > 0] if log else rings
         tuned = panel.hue is not None and panel.x not in (*SIZES, *AXES)
         if tuned and panel.best == "min" and log:
             high = max([min(high, middle + np.log(4.0)), *(line.min() for line in lines), *rings])
@@ -469,6 +476,7 @@ class Lines(page.Drawing):
             room = np.inf if single else _BAND_ROOM * (high - low)
             low = max(min(low, ends_of_bands.min()), low - room)
             high = min(max(high, ends_of_bands.max()), high + room)
+            low, high = min([low, *rings]), max([high, *rings])
         if panel.limits:
             low, high = np.log(panel.limits) if log else panel.limits
             low, high = min([low, *rings]), max([high, *rings])
@@ -510,6 +518,8 @@ class Lines(page.Drawing):
             error = fits.error_of(self.figure.fitted, panel, line)
             yield pd.Series([error.value, error.high] if error else [], dtype=float)
             points = visible(rows, log=panel.scale == "log")
+            if panel.spread == "none":
+                continue
             half = panel.spread == "band" and shows_half(line, points, panel)
             ends = np.array([0.25, 0.75] if half else [0.0, 1.0])
             yield points.groupby(panel.x, dropna=False)["value"].quantile(ends)

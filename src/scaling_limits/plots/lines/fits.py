@@ -33,7 +33,9 @@ _STYLES = {
 }
 _SAMPLES = 9  # sampled points on each line segment
 GREY = (0.25, 0.25, 0.25)
-_WIDTH = 0.45  # width of the text as a fraction of the axis
+_LEAST_WIDTH = 0.45  # of the text, as a fraction of the axis
+_CHARACTER = 0.05  # mean width of a character of text, in inches
+_GAP = 0.01  # smallest distance of the text from lines above it, as a fraction of the axis
 _HEIGHTS = 9  # heights at which the text may be placed
 _LINE = 0.1  # height of a line of text, in inches
 
@@ -167,20 +169,20 @@ def chosen(slopes: Sequence[FittedSlope]) -> list[FittedSlope]:
     return slopes if len(slopes) <= MOST or has_room else leading
 
 
-def write(ax: Axes, slopes: Sequence[FittedSlope], each: str, height: float) -> None:
+def write(ax: Axes, slopes: Sequence[FittedSlope], each: str, size: tuple[float, float]) -> None:
     """Write slopes at the side of the axes, where they hide least of the lines.
 
     Args:
         ax: the axes, with limits set.
         slopes: the slopes.
         each: the name of the hue, for each value of which a line has a slope.
-        height: the height of the axes in inches.
+        size: the width and the height of the axes in inches.
     """
     texts = _texts(slopes, each)
     if not texts:
         return
-    step = _LINE / height
-    place = _place(ax, _height(texts, height))
+    step = _LINE / size[1]
+    place = _place(ax, *_extent(texts, size))
     for number, (line_text, colour) in enumerate(texts):
         # a line may still pass behind the text
         box: style.Look = {"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.3}
@@ -191,14 +193,17 @@ def write(ax: Axes, slopes: Sequence[FittedSlope], each: str, height: float) -> 
         )
 
 
-def room(ax: Axes, slopes: Sequence[FittedSlope], each: str, height: float) -> float:
-    """Return the fraction of the axes that slopes need below the lines, or 0.0 if they hide no line.
+def room(ax: Axes, slopes: Sequence[FittedSlope], each: str, size: tuple[float, float]) -> float:
+    """Return the fraction of the extended axes by which slopes lack room below the lines, or 0.0 if they hide no line.
 
     The arguments are those of `write`.
     """
     texts = _texts(slopes, each)
-    needed = _height(texts, height)
-    return needed if texts and _place(ax, needed).hidden else 0.0
+    width, height = _extent(texts, size)
+    if not texts or not _place(ax, width, height).hidden:
+        return 0.0
+    free = float(_line_points(ax)[:, 1].min()) - _GAP
+    return max(0.0, height - free) / (1 - min(free, height))
 
 
 def _leading(slopes: Sequence[FittedSlope]) -> tuple[list[FittedSlope], list[FittedSlope]]:
@@ -243,35 +248,37 @@ def _sizes(ends: tuple[float, float]) -> str:
     return "\N{EN DASH}".join(map(short, ends))
 
 
-def _height(texts: Sequence[object], height: float) -> float:
-    """Return the height of lines of text as a fraction of axes of a height in inches."""
-    return 0.05 + _LINE / height * len(texts)
+def _extent(texts: Sequence[tuple[str, Colour]], size: tuple[float, float]) -> tuple[float, float]:
+    """Return the width and the height of lines of text as fractions of axes of a size in inches."""
+    longest = max((len(line) for line, _ in texts), default=0)
+    width = 0.05 + _CHARACTER * longest / size[0]
+    return min(max(width, _LEAST_WIDTH), 0.9), 0.08 + _LINE / size[1] * len(texts)
 
 
-def _place(ax: Axes, height: float) -> _Place:
-    """Return the place of a block, of a height as a fraction of the axes, that is farthest from the lines."""
+def _place(ax: Axes, width: float, height: float) -> _Place:
+    """Return the place of a block that is farthest from the lines; its size is given as fractions of the axes."""
     points = _line_points(ax)
-    points = points[np.isfinite(points).all(axis=1)]
     ranked = []
     for right in (True, False):
         for top in np.linspace(0.98, min(height, 0.98), _HEIGHTS):
-            centre = np.array([1 - _WIDTH / 2 if right else _WIDTH / 2, top - height / 2])
+            centre = np.array([1 - width / 2 if right else width / 2, top - height / 2])
             distances = np.abs(points - centre)
-            hidden = int((distances < [_WIDTH / 2, height / 2]).all(axis=1).sum())
+            hidden = int((distances < [width / 2, height / 2]).all(axis=1).sum())
             near = float((1 / (np.square(distances).sum(axis=1) + 0.01)).sum())
             ranked.append((hidden, near, _Place(right, float(top), hidden)))
     return min(ranked, key=lambda entry: entry[:2])[-1]
 
 
 def _line_points(ax: Axes) -> np.ndarray:
-    """Return points [P, 2] along all lines but guides, in coordinates of the axes from 0 to 1."""
+    """Return finite points [P, 2] along all lines but guides, in coordinates of the axes from 0 to 1."""
     parts = [np.zeros((0, 2))]
     for line in ax.lines:
         if line.get_zorder() >= GUIDES and line.get_transform().contains_branch(ax.transData):
             xy = np.asarray(line.get_transform().transform(line.get_xydata()))
             ends = np.linspace(xy[:-1], xy[1:], _SAMPLES).reshape(-1, 2)
             parts.append(ax.transAxes.inverted().transform(ends))
-    return np.concatenate(parts)
+    points = np.concatenate(parts)
+    return points[np.isfinite(points).all(axis=1)]
 
 
 def _number(value: float) -> str:

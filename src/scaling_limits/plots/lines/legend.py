@@ -138,6 +138,8 @@ def _spread(lines: Lines) -> dict[str, Artist]:
         for line, _, rows in lines.parts(panel):
             if not rows.duplicated(panel.x).any() or line.across or panel.repeated(line):
                 continue
+            if panel.spread == "none":
+                continue
             if panel.spread == "seeds":
                 single[f"{panel.centre} over seeds"] = Line2D([], [], color="0.35", linewidth=0.9)
                 single["single seed"] = Line2D([], [], color="0.35", linewidth=0.5, alpha=0.6)

@@ -363,8 +363,8 @@ def error(ax: Axes, judged: tuple[float, float, float, float], colour: Colour) -
 
 
 def heights(ax: Axes) -> list[float]:
-    """Return the y values of the rings in a panel."""
-    rings = [line for line in ax.lines if line.get_label() in (_JUDGED, _RING)]
+    """Return the y values of the rings and of the judged errors in a panel."""
+    rings = [line for line in ax.lines if line.get_label() in (_JUDGED, _RING, _ERROR_OF_MEAN)]
     return [float(np.asarray(line.get_ydata())[0]) for line in rings]
 
 

@@ -46,12 +46,13 @@ def _line(grids: GridResults, panel: Panel, line: Line) -> pd.DataFrame:
     has_x = not line.across or panel.x not in AXES or panel.x in line.quantity.kept_axes
     by = [*hue, panel.x] if has_x else hue or ["grid"]
     axis = [panel.slope_along.axis] if panel.slope_along else []
-    further = [*axis, *panel.repeated(line), *panel.over]
+    further = [*axis, *panel.further(line), *panel.over]
     rows = values(grids, line.grid, line.quantity, [*by, *further])
     rows = _slopes(rows, by, panel.slope_along) if panel.slope_along else rows
     rows = rows if has_x else rows.assign(**{panel.x: np.nan})
     if line.reference is not None:
         rows = _errors(grids, panel, line, rows)
+        rows = _rms(rows, by) if line.rms else rows
     if line.quantity.below is not None and panel.centre == "median":
         rows = _with_median(rows, by)
     if panel.over:
@@ -197,6 +198,14 @@ def _errors(grids: GridResults, panel: Panel, line: Line, rows: pd.DataFrame) ->
     known = np.isfinite(reference) & (reference != 0)
     errors = (rows["value"] / reference - 1).abs().where(known, np.inf)
     return with_divergence(rows.assign(value=errors), panel.point_columns(line) or ["grid"])
+
+
+def _rms(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Return the root mean square over training steps of the values of each point and seed."""
+    key = [*by, "seed"]
+    squares = rows.assign(value=rows["value"] ** 2).groupby(key)["value"].mean()
+    firsts = rows.drop_duplicates(key).drop(columns="value")
+    return with_divergence(firsts.merge(np.sqrt(squares).reset_index(), on=key), by)
 
 
 def _relative(rows: pd.DataFrame, x: str, by: Sequence[str], centre: Centre) -> pd.DataFrame:
