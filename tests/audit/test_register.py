@@ -80,7 +80,7 @@ def test_observations_are_found_by_figure_and_preset(tmp_path: Path) -> None:
     assert {key: each.text for key, each in found.items()} == {
         ("mupc", "fig5", preset): "it rises" for preset in ("smoke", "laptop")
     }
-    with pytest.raises(ConfigurationError, match="registered.yaml: observed: twice: mupc, fig5"):
+    with pytest.raises(ConfigurationError, match=r"registered.yaml: observed: twice: mupc, fig5"):
         read(tmp_path, [], [], [seen, seen])
     with pytest.raises(ConfigurationError, match=r"observed.0.text: .*240"):
         read(tmp_path, [], [], [seen | {"text": "x" * 241}])

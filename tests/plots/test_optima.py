@@ -694,7 +694,7 @@ def test_the_largest_nearly_optimal_rate_has_optima_of_its_own(tmp_path: Path, w
     # a column with the optima of two panels has no room for more
     located = tuple(map(list, largest))
     on_grid = tuple((size, rate, rate, rate) for size, rate in ((8, 2**-3), (32, 2**-5)))
-    assert own == ([(located, True), (on_grid, False)] if wrap == 2 else [])
+    assert own == [(located, True), *([(on_grid, False)] if wrap == 2 else [])]
     assert (f"interpolated optimum (95 % CI) = {name}" in found.legend) is (wrap == 2)
 
 

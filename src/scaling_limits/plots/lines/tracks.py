@@ -18,18 +18,16 @@ if TYPE_CHECKING:
 def tracks_of(lines: Lines) -> list[optima.Track]:
     """Return the optima of each panel whose claim has located them, then those of the other panels.
 
-    Claims about the largest x `within` a factor of the best value follow. If a column already shows the optima of
-    several panels, this x is left out where a claim has located the best one. Lines drawn for comparison have none.
+    Claims about the largest x `within` a factor of the best value follow. Those that no claim has located are left out
+    if a column already shows the optima of several panels. Lines drawn for comparison have none.
     """
     tracks: list[optima.Track] = []
     for within in sorted({claim.get("within") or 0.0 for claim in lines.figure.judged}):
         columns = [track.column for track in tracks]
-        located = {track.panel for track in tracks if track.judged}
         judged = list(_judged(lines, within))
+        tracks += judged
         if len(columns) == len(set(columns)):
-            tracks += [*judged, *_unjudged(lines, judged, within)]
-        else:
-            tracks += [track for track in judged if track.panel not in located]
+            tracks += _unjudged(lines, judged, within)
     return tracks
 
 
