@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import json
 import multiprocessing
 import os
 import sys
@@ -15,7 +16,7 @@ import pytest
 from test_jobs import Run
 
 from scaling_limits.audit.index import INDEX, write_index
-from scaling_limits.audit.register import Register
+from scaling_limits.audit.register import Observation, Register
 from scaling_limits.audit.table import Audit, summarise, write_audit
 from scaling_limits.configuration import load
 from scaling_limits.errors import ConfigurationError, DatasetError
@@ -325,6 +326,27 @@ def test_a_full_disk_while_a_figure_is_collected(
         monkeypatch.undo()
         assert len(names(folder)) == number
         assert name not in names(folder)
+
+
+def test_what_a_figure_shows_beyond_its_claims_is_among_its_notes(tmp_path: Path) -> None:
+    entry = {"title": "SP", "scheme": "sp_gaussian"}
+    plot = {"kind": "parameterisation_table", "form": "init_and_rate", "entries": [entry]}
+    table = {"title": "A table", "caption": "What it shows.", "plot": plot}
+    root = write_project(tmp_path, paper=merged(PAPER, {"paper": {"figures": {"table1": table}}}))
+    seen = Observation(paper="toy", figure="table1", presets=("smoke",), text="it rises")
+    notes = []
+    for preset in ("smoke", "laptop"):
+        figures.collect(
+            load(root),
+            "toy",
+            "table1",
+            job_records=[],
+            job_meta=[],
+            folder=tmp_path / preset,
+            register=Register(observations={("toy", "table1", preset): seen}),
+        )
+        notes.append(json.loads((tmp_path / preset / "figure.json").read_text())["notes"])
+    assert notes == [["Seen here: it rises."], []]
 
 
 def test_a_full_disk_while_the_page_of_all_figures_is_written(
