@@ -333,11 +333,13 @@ def test_what_a_figure_shows_beyond_its_claims_is_among_its_notes(tmp_path: Path
     plot = {"kind": "parameterisation_table", "form": "init_and_rate", "entries": [entry]}
     table = {"title": "A table", "caption": "What it shows.", "plot": plot}
     root = write_project(tmp_path, paper=merged(PAPER, {"paper": {"figures": {"table1": table}}}))
-    seen = Observation(paper="toy", figure="table1", presets=("smoke",), text="it rises")
+    configuration = load(root)
+    own = configuration.main.preset
+    seen = Observation(paper="toy", figure="table1", presets=(own,), text="it rises")
     notes = []
-    for preset in ("smoke", "laptop"):
+    for preset in (own, "another"):
         figures.collect(
-            load(root),
+            configuration,
             "toy",
             "table1",
             job_records=[],
