@@ -85,7 +85,7 @@ def test_a_slope_of_errors_at_steps_is_common_to_the_lines_of_all_values(tmp_pat
     line = {"grid": "main", "quantity": at, "reference": "limit"}
     claim = {**fitted(fit(-0.8)), "reference": ["limit"]}
 
-    def slopes(name: str, at: list[int] | None) -> list[tuple[str, Any]]:
+    def slopes(name: str, at: list[int] | str | None) -> list[tuple[str, Any]]:
         plot = {"kind": "lines", "panels": [panel(lines=[line])]}
         claims = [{**claim, "at": at}]
         return written(drawn(write_folder(tmp_path / name, plot, rows, fitted=claims)))
@@ -94,6 +94,7 @@ def test_a_slope_of_errors_at_steps_is_common_to_the_lines_of_all_values(tmp_pat
         "coloured, r.m.s. \N{MINUS SIGN}0.80 ± 0.10"
     ]
     assert slopes("elsewhere", [5]) == []
+    assert slopes("every", "all") == []
     assert slopes("last", None) == []
 
 

@@ -138,7 +138,9 @@ def _arms(
     quantity = line.quantity.model_dump(exclude={"label", "layer", "per"})
     for claim in fitted:
         claimed = Quantity.model_validate(claim["quantity"])
-        if line.quantity.step is not None and line.quantity.step in (claim.get("at") or []):
+        steps = claim.get("at") or ()
+        # a claim about every step fits no single one
+        if steps != "all" and line.quantity.step in steps:
             claimed = claimed.model_copy(update={"reduce": "at", "step": line.quantity.step})
         is_judged = (
             claim["along"] == panel.x
