@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -167,6 +168,11 @@ def _reduced(records: pd.DataFrame, quantity: Quantity, key: list[str]) -> pd.Se
         below = records["value"] < quantity.below
         records = records.assign(reached=records["step"].astype(float).where(below, np.inf))
         return records.groupby(key, sort=True)["reached"].min()
+    if quantity.window == 1 and quantity.during is None and quantity.reduce not in ("min", "max"):
+        # records are in the order of steps; groups are slow where a quantity keeps every step
+        keep: Literal["first", "last"] = "first" if quantity.reduce == "first" else "last"
+        ends = records.dropna(subset=key).drop_duplicates(key, keep=keep)
+        return ends.set_index(key)["value"].sort_index()
     values: pd.Series = records.groupby(key, sort=True)["value"].apply(
         lambda v: _reduce(v.to_numpy(), quantity)
     )
