@@ -149,8 +149,10 @@ class TestOptimumStays:
         assert verdict.verdict == "holds"
         assert verdict.value == pytest.approx(0.0, abs=0.03)
         assert -0.1 < verdict.interval[0] < verdict.value < verdict.interval[1] < 0.1
-        assert verdict.threshold == "shift of at most 1 octave; holds up to 0.75"
-        assert "octaves from width 32 to 256; allowed 1 octave; holds up to 0.75" in verdict.detail
+        assert verdict.threshold == "shift of at most 0.75 octaves, 0.25 a doubling; fails above 1"
+        assert (
+            "octaves from width 32 to 256; allowed 0.75 octaves, 0.25 a doubling" in verdict.detail
+        )
         assert (
             "; in the control 'control', the best learning rate moves by -2.99 [-3.0"
             in verdict.detail

@@ -184,7 +184,7 @@ def test_why_claims_do_not_hold_is_said_below_the_picture(folder: Path) -> None:
         | {"changed": ["seeds from 2 to 4"], "place": "at width 8"},
         unsure | {"statement": "It rises.", "reason": "divergence", "value": None},
         unsure | {"statement": "It grows.", "reason": "values", "value": None, "detail": "it is 0"},
-        VERDICT | {"verdict": "data not available"},
+        VERDICT | {"verdict": "data not available", "value": 0.4},
     )
     said = dataclasses.replace(FigureFolder.open(folder), verdicts=verdicts)
     measured = ("0.123 [0, 0.5]", "at most 1 octave")
@@ -208,7 +208,8 @@ def test_why_claims_do_not_hold_is_said_below_the_picture(folder: Path) -> None:
         ("Inconclusive, as it is 0: It grows.", "no value", "at most 1 octave"),
         (
             "Not decided without the paper's dataset: The best rates do not depend on the width.",
-            *measured,
+            "0.4 [0, 0.5]",
+            "at most 1 octave",
         ),
         ("† Changed after a result was seen: seeds from 2 to 4.",),
     ]
@@ -224,6 +225,15 @@ def test_claims_without_values_are_named_below_their_reason(folder: Path) -> Non
         ("\N{BULLET} It 0.",),
         ("\N{BULLET} It 1.",),
     ]
+
+
+def test_numbers_on_a_substitute_are_not_printed_twice(folder: Path) -> None:
+    lacking = VERDICT | {"verdict": "data not available"}
+    said = dataclasses.replace(
+        FigureFolder.open(folder), verdicts=(VERDICT, lacking, lacking | {"value": 0.2})
+    )
+    found = [row[1] for row in below(said.page([(6.0, 2.0)])) if len(row) == 3]
+    assert found == ["0.123 [0, 0.5]", "as above, on other data", "0.2 [0, 0.5]"]
 
 
 def test_amended_claims_are_marked_or_named_below_the_picture(folder: Path) -> None:

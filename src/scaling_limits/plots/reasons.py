@@ -33,7 +33,7 @@ def reasons(verdicts: Sequence[JsonObject]) -> Iterator[Note]:
     groups: dict[str, list[JsonObject]] = {}
     for verdict in sorted(verdicts, key=_rank):
         groups.setdefault(_heading(verdict), []).append(verdict)
-    rows = [row for heading, group in groups.items() for row in _rows(heading, group)]
+    rows = [row for heading, group in groups.items() for row in _rows(heading, group, verdicts)]
     if any(found or claimed for _, found, claimed in rows):
         # the names of the columns stand next to the first heading, or above the first claim
         if any(rows[0][1:]):
@@ -70,21 +70,36 @@ def _heading(verdict: JsonObject) -> str:
     return {"holds": "Reproduced", "fails": "Not reproduced"}.get(outcome, outcome.capitalize())
 
 
-def _rows(heading: str, verdicts: Sequence[JsonObject]) -> Iterator[Row]:
-    """Yield the rows of claims with the same heading."""
-    if len(verdicts) == 1:
-        yield _row(f"{heading}: ", verdicts[0])
+def _rows(
+    heading: str, group: Sequence[JsonObject], verdicts: Sequence[JsonObject]
+) -> Iterator[Row]:
+    """Yield the rows of claims with the same heading, a group of a figure's verdicts."""
+    if len(group) == 1:
+        yield _row(f"{heading}: ", group[0], verdicts)
     else:
         yield f"{heading}:", "", ""
-        yield from (_row("\N{BULLET} ", verdict) for verdict in verdicts)
+        yield from (_row("\N{BULLET} ", verdict, verdicts) for verdict in group)
 
 
-def _row(start: str, verdict: JsonObject) -> Row:
+def _row(start: str, verdict: JsonObject, verdicts: Sequence[JsonObject]) -> Row:
     """Return the row of a claim: its statement with a mark if it was amended, what was found, and what is claimed."""
     statement = verdict["statement"].rstrip(".") + (_AMENDED if verdict["changed"] else "")
     if verdict["verdict"] == "fails" and verdict["clause"]:
         statement = f"{statement} \N{EN DASH} {verdict['clause'].rstrip('.')}"
-    return f"{start}{statement}.", _minus(_found(verdict)), _minus(verdict["threshold"])
+    found = _minus(_found(verdict))
+    if verdict["verdict"] == "data not available" and _is_repeated(verdict, verdicts):
+        found = "as above, on other data"
+    return f"{start}{statement}.", found, _minus(verdict["threshold"])
+
+
+def _is_repeated(verdict: JsonObject, verdicts: Sequence[JsonObject]) -> bool:
+    """Return whether a claim about the data that were used was judged by the same numbers."""
+    same = ("value", "interval", "threshold")
+    return verdict["value"] is not None and any(
+        all(other[key] == verdict[key] for key in same)
+        for other in verdicts
+        if other["verdict"] != "data not available"
+    )
 
 
 def _found(verdict: JsonObject) -> str:
