@@ -149,6 +149,8 @@ def _together(parts: Sequence[str], outcomes: Mapping[str, _Judged]) -> _Judged:
     open_parts = [part for part in parts if judged[part].outcome != "holds"]
     deciding = judged[next(iter(failing or open_parts or parts))]
     detail = "; ".join(f"{part}: {each.outcome}" for part, each in judged.items())
+    # why a part is open is why the conjunction is
+    detail = deciding.detail if deciding.outcome == "inconclusive" else detail
     return _Judged(deciding.outcome, detail, reason=deciding.reason)
 
 
