@@ -257,6 +257,14 @@ def test_amended_claims_are_marked_or_named_below_the_picture(folder: Path) -> N
     assert lines(amended, further)[-1] == f"† {seen} seeds, sizes."
 
 
+def test_fonts_of_pictures_for_papers_are_truetype(folder: Path, rates: Drawn) -> None:
+    opened = FigureFolder.open(folder)
+    for bare in (False, True):
+        dataclasses.replace(opened, bare=bare).save(rates.figure, record=True)
+        written = (folder / "figure.pdf").read_bytes()
+        assert [b"/FontFile2" in written, b"/Type3" in written] == [bare, not bare]
+
+
 def test_a_bare_page_has_the_same_axes_and_no_words_around_them(folder: Path) -> None:
     said = json.loads((folder / "figure.json").read_text())
     (folder / "figure.json").write_text(json.dumps(said | {"page": "bare"}))

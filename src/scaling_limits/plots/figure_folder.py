@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
 
+import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -170,6 +171,8 @@ class FigureFolder(Generic[PlotT_co]):
         """
         self._warn_of_boxes(figure)
         contents = {}
+        # bare pictures are for papers
+        mpl.rcParams["pdf.fonttype"] = style.TRUETYPE if self.bare else style.TYPE_3
         for suffix, metadata in _METADATA.items():
             buffer = io.BytesIO()
             figure.savefig(buffer, format=suffix, metadata=metadata)
