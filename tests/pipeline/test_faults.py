@@ -18,7 +18,7 @@ from test_jobs import Run
 from scaling_limits.audit.index import INDEX, write_index
 from scaling_limits.audit.register import Observation, Register
 from scaling_limits.audit.table import Audit, summarise, write_audit
-from scaling_limits.configuration import load
+from scaling_limits.configuration import Configuration, load
 from scaling_limits.errors import ConfigurationError, DatasetError
 from scaling_limits.files import WriteError, require_writable, write_file
 from scaling_limits.pipeline import figures
@@ -294,58 +294,50 @@ def test_divergence_from_the_first_step_on_is_recorded_and_stored(
 # a figure, the audit
 
 
-def test_a_full_disk_while_a_figure_is_collected(
-    tmp_path: Path, full_disk: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def with_table(folder: Path) -> Configuration:
+    """A project whose paper has a table without cells."""
     entry = {"title": "SP", "scheme": "sp_gaussian"}
     plot = {"kind": "parameterisation_table", "form": "init_and_rate", "entries": [entry]}
     table = {"title": "A table", "caption": "What it shows.", "plot": plot}
-    root = write_project(tmp_path, paper=merged(PAPER, {"paper": {"figures": {"table1": table}}}))
-    configuration = load(root)
+    return load(
+        write_project(folder, paper=merged(PAPER, {"paper": {"figures": {"table1": table}}}))
+    )
+
+
+def collected(configuration: Configuration, folder: Path, register: Register) -> None:
+    """Collect the table."""
+    named = {"paper": "toy", "name": "table1"}
+    figures.collect(
+        configuration, **named, job_records=[], job_meta=[], folder=folder, register=register
+    )
+
+
+def test_a_full_disk_while_a_figure_is_collected(
+    tmp_path: Path, full_disk: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configuration = with_table(tmp_path)
     folder = tmp_path / "figure"
     for number, name in enumerate(
-        (
-            "cells.parquet",
-            "records.parquet",
-            "verdicts.json",
-            "figure.json",
-            "provenance.json",
-        )
+        ("cells.parquet", "records.parquet", "verdicts.json", "figure.json", "provenance.json")
     ):
         full_disk(name)
         with pytest.raises(WriteError, match=f"{name}: No space left on device"):
-            figures.collect(
-                configuration,
-                "toy",
-                "table1",
-                job_records=[],
-                job_meta=[],
-                folder=folder,
-                register=Register(),
-            )
+            collected(configuration, folder, Register())
         monkeypatch.undo()
         assert len(names(folder)) == number
         assert name not in names(folder)
 
 
 def test_what_a_figure_shows_beyond_its_claims_is_among_its_notes(tmp_path: Path) -> None:
-    entry = {"title": "SP", "scheme": "sp_gaussian"}
-    plot = {"kind": "parameterisation_table", "form": "init_and_rate", "entries": [entry]}
-    table = {"title": "A table", "caption": "What it shows.", "plot": plot}
-    root = write_project(tmp_path, paper=merged(PAPER, {"paper": {"figures": {"table1": table}}}))
-    configuration = load(root)
+    configuration = with_table(tmp_path)
     own = configuration.main.preset
     seen = Observation(paper="toy", figure="table1", presets=(own,), text="it rises")
     notes = []
     for preset in (own, "another"):
-        figures.collect(
+        collected(
             configuration,
-            "toy",
-            "table1",
-            job_records=[],
-            job_meta=[],
-            folder=tmp_path / preset,
-            register=Register(observations={("toy", "table1", preset): seen}),
+            tmp_path / preset,
+            Register(observations={("toy", "table1", preset): seen}),
         )
         notes.append(json.loads((tmp_path / preset / "figure.json").read_text())["notes"])
     assert notes == [["Seen here: it rises."], []]

@@ -148,10 +148,12 @@ def _together(parts: Sequence[str], outcomes: Mapping[str, _Judged]) -> _Judged:
     failing = [part for part in parts if judged[part].outcome == "fails"]
     open_parts = [part for part in parts if judged[part].outcome != "holds"]
     deciding = judged[next(iter(failing or open_parts or parts))]
-    detail = "; ".join(f"{part}: {each.outcome}" for part, each in judged.items())
-    # why a part is open is why the conjunction is
-    detail = deciding.detail if deciding.outcome == "inconclusive" else detail
-    return _Judged(deciding.outcome, detail, reason=deciding.reason)
+    if deciding.outcome == "inconclusive":
+        # why a part is open is why the conjunction is
+        return _Judged(deciding.outcome, deciding.detail, reason=deciding.reason)
+    return _Judged(
+        deciding.outcome, "; ".join(f"{part}: {each.outcome}" for part, each in judged.items())
+    )
 
 
 def _on_substitute(claim: ClaimBase, results: Results) -> _Judged:

@@ -201,11 +201,8 @@ def _shift(claim: OptimumClaim, start: float, end: float, first: Optimum, last: 
         for size, optimum in ((start, first), (end, last))
         if optimum.reason
     ]
-    detail = (
-        f"{_optimum_name(claim)} moves by {with_interval(value, interval)} octaves "
-        f"from {prose(claim.along)} {setting(start)} to {setting(end)}"
-    )
     place = f"from {prose(claim.along)} {setting(start)} to {setting(end)}"
+    detail = f"{_optimum_name(claim)} moves by {with_interval(value, interval)} octaves {place}"
     widths = [optimum.interval[1] - optimum.interval[0] for optimum in (first, last)]
     wider = setting((start, end)[int(np.argmax(widths))])
     uncertain = f", uncertain at {wider}" if max(widths) > _WIDER * min(widths) else ""
@@ -241,16 +238,13 @@ def _optimum(claim: OptimumClaim, points: Points, generator: np.random.Generator
     # with a single rate, both ends are open
     ends = [end for end in (low, high) if np.isfinite(end)] or [octaves[-1]]
     at = float(np.mean(ends))
-    if claim.within is None and not np.isfinite([low, high]).all():
+    inside = bool(np.isfinite([low, high]).all())
+    if claim.within is None and not inside:
         # the best value that is known is the last one of the grid
         at = float(octaves[0] if np.isfinite(high) else octaves[-1])
     reason = None
     if low < high:
-        location = (
-            "next to diverged cells"
-            if np.isfinite([low, high]).all()
-            else "at the edge of the grid"
-        )
+        location = "next to diverged cells" if inside else "at the edge of the grid"
         reason = f"{_optimum_name(claim)}, {setting(float(f'{2**at:.3g}'))}, is {location}"
     sampled = located(points.draws(generator))
     anywhere = generator.uniform(*np.where(np.isfinite(sampled).all(axis=0), sampled, 0.0))

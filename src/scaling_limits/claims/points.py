@@ -32,10 +32,6 @@ if TYPE_CHECKING:
     from scaling_limits.records import Results
 
 
-_SAMPLES = {"train_accuracy": "num_train", "test_accuracy": "num_test"}
-"""The number of samples in which metrics count the correct ones."""
-
-
 @dataclass(frozen=True)
 class Table:
     """The values of a quantity: `rows` with columns of settings, `seed` and `value`, one for each point and seed.
@@ -154,7 +150,7 @@ def table_of(
     exact = "limit" in table and bool(table["limit"].notna().all())
     table["lost"] = ~np.isfinite(table["value"])
     table["value"] = table["value"].mask(table["lost"], diverged)
-    samples = _SAMPLES.get(quantity.metric)
+    samples = METRICS[quantity.metric].samples if quantity.metric in METRICS else None
     if quantity.complement and samples in all_rows:
         # without a number, a dataset is used whole, and nothing here knows its size
         given = (table["value"] == 0) & all_rows[samples].notna()
