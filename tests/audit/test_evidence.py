@@ -116,7 +116,7 @@ def slope_arms(tabulate: Tables, **claim: Any) -> list[dict[str, Any]]:
         "kind": "slope",
     }
     read = parsed_claim({**said, "quantity": {"metric": "train_loss"}, **rule})
-    return shown(read, tabulate(table))["arms"] if read.shown == "slopes" else []
+    return shown(read, tabulate(table))["arms"] if read.shown == "lines" else []
 
 
 def test_slopes_are_those_of_each_group_in_each_arm(tabulate: Tables) -> None:
@@ -155,13 +155,68 @@ def test_a_claim_about_a_reference_has_its_error_and_its_slope(tabulate: Tables)
     )
     assert content["reference"] == ["limit"]
     own, control = content["arms"]
-    size, error, interval = own["error"]
-    assert (size, error) == (128.0, pytest.approx(0.95 * 8 / 128))
-    assert interval[0] < error < interval[1]
+    judged = own["relative"]
+    error, (low, high) = judged["value"], judged["interval"]
+    assert (judged["to"], judged["size"]) == ("reference", 128.0)
+    assert error == pytest.approx(0.95 * 8 / 128)
+    assert low < error < high
     assert own["fits"][0]["slope"] == pytest.approx(-1.0)
-    assert control["error"][1] == pytest.approx(0.95 * 8)
+    assert control["relative"]["value"] == pytest.approx(0.95 * 8)
     # without a slope a picture has nothing to fit
     assert parsed_claim(claim).shown is None
+
+
+@pytest.mark.parametrize(
+    ("rule", "to", "size", "ratio"),
+    [
+        ({"kind": "gap", "reference": ["other"], "control": []}, "reference", 32, 2 / 3),
+        ({"kind": "improves_with", "tolerance": 0.1, "control": []}, "smallest", 32, 0.5),
+        ({"kind": "no_gain", "tolerance": 0.05}, "smallest", 32, 0.5),
+        # the best rate of the smaller width is two octaves too large
+        ({"kind": "transfer_cost", "tolerance": 0.1}, "best", 32, 1.4),
+    ],
+)
+def test_claims_about_the_best_value_have_what_they_judge_relative_to_another(
+    tabulate: Tables, rule: dict[str, Any], to: str, size: float, ratio: float
+) -> None:
+    table = [
+        row | {"value": row["value"] * factor * (16 / row["width"]) ** 0.5}
+        for grid, factor in (("main", 1.0), ("other", 1.5), ("control", 1.0))
+        for row in rows(grid, 1.0)
+    ]
+    said = {key: CLAIM[key] for key in ("id", "statement", "source", "grids", "control")}
+    claim = {**said, "along": "width", "over": ["learning_rate"], **rule}
+    read = parsed_claim({**claim, "quantity": {"metric": "train_loss"}})
+    assert read.shown == "lines"
+    content: Mapping[str, Any] = shown(read, tabulate(table))
+    judged = content["arms"][0]["relative"]
+    assert (judged["to"], judged["size"]) == (to, size)
+    assert judged["value"] == pytest.approx(ratio, rel=0.01)
+    low, high = judged["interval"]
+    assert low <= judged["value"] <= high
+
+
+def test_a_change_of_a_gap_and_a_step_of_sizes_are_relative_to_nothing_drawn(
+    tabulate: Tables,
+) -> None:
+    """The second claim is decided by the ratio of two neighbouring sizes, not of the smallest and the largest."""
+    table = [
+        row | {"grid": grid, "value": row["value"] * factor}
+        for grid, factor in (("main", 1.0), ("control", 0.9))
+        for row in rows("main", 0.0)
+    ]
+    said = {key: CLAIM[key] for key in ("id", "statement", "source", "grids")}
+    claim = {**said, "along": "width", "over": ["learning_rate"]}
+    grows = {"kind": "gap", "reference": ["control"], "grows": True}
+    improves = {"kind": "improves_with", "tolerance": 0.1}
+    shapes = {8: 1.0, 16: 0.5, 32: 0.9}
+    cells = rows("main", 0.0)
+    middle = [row | {"width": 16} for row in cells if row["width"] == 8]
+    stepped = [row | {"value": row["value"] * shapes[row["width"]]} for row in cells + middle]
+    for rule, given in ((grows, table), (improves, stepped)):
+        read = parsed_claim({**claim, **rule, "quantity": {"metric": "train_loss"}})
+        content: Mapping[str, Any] = shown(read, tabulate(given))
+        assert content["arms"] == [{"grids": ["main"], "fits": []}]
 
 
 class Own(ClaimBase):
@@ -175,8 +230,8 @@ class Own(ClaimBase):
         return (self.along,)
 
     @property
-    def shown(self) -> Literal["slopes"]:
-        return "slopes"
+    def shown(self) -> Literal["lines"]:
+        return "lines"
 
     def evidence(self, results: Results, *_: Results) -> list[SlopeRow]:
         if set(results.cells["grid"]) != set(self.grids):

@@ -149,7 +149,7 @@ class TestOptimumStays:
         assert verdict.verdict == "holds"
         assert verdict.value == pytest.approx(0.0, abs=0.03)
         assert -0.1 < verdict.interval[0] < verdict.value < verdict.interval[1] < 0.1
-        assert verdict.threshold == "shift of at most 0.75 octaves, 0.25 a doubling; fails above 1"
+        assert verdict.threshold == "shift of at most 1 octave, and 0.25 a doubling (0.75)"
         assert (
             "octaves from width 32 to 256; allowed 0.75 octaves, 0.25 a doubling" in verdict.detail
         )

@@ -12,6 +12,7 @@ from scaling_limits.figures.written import MisplacedError
 from scaling_limits.plots.lines.written import expand
 
 LOSS = {"metric": "train_loss"}
+JUDGED = {"to": "reference", "size": 32.0}
 SAID = {"layer": None, "index": None, "per": (), "reduce": "last", "step": None, "window": 1}
 
 
@@ -190,7 +191,7 @@ def test_a_judged_error_is_drawn_with_its_interval_and_the_slope(tmp_path: Path)
     line = {"grid": "main", "quantity": LOSS, "reference": "limit", "label": "main"}
     plot = {"kind": "lines", "panels": [panel(hue=None, lines=[line])]}
     claim = fitted(fit(-0.8))
-    claim["arms"][0]["error"] = [32.0, 0.5, [0.0, 3.0]]
+    claim["arms"][0]["relative"] = {**JUDGED, "value": 0.5, "interval": [0.0, 3.0]}
     label = "error of the mean over seeds (judged), with 95 % interval"
     found = drawn(
         write_folder(tmp_path / "f", plot, rows, fitted=[{**claim, "reference": ["limit"]}])
@@ -207,6 +208,46 @@ def test_a_judged_error_is_drawn_with_its_interval_and_the_slope(tmp_path: Path)
     assert not written(other)
 
 
+@pytest.mark.parametrize(
+    ("to", "line", "said"),
+    [
+        ("reference", {"ratio_to": "other"}, {}),
+        ("best", {"ratio_to": "main"}, {"over": ["depth"], "tuned_at": "smallest"}),
+        ("smallest", {}, {"relative": True}),
+    ],
+)
+def test_a_judged_ratio_is_drawn_with_its_interval(
+    tmp_path: Path, to: str, line: dict[str, str], said: dict[str, Any]
+) -> None:
+    rows = [row for g in ("main", "other") for row in cells(g, loss, width=(8, 32), seed=(0, 1))]
+    drawn_line = {"grid": "main", "quantity": LOSS, "label": "main", **line}
+    best = {"best": "min"} if said.get("over") else {}
+    plot = {"kind": "lines", "panels": [panel(hue=None, lines=[drawn_line], **best, **said)]}
+    claim = fitted() | {"over": said.get("over", [])}
+    if to == "reference":
+        claim["reference"] = ["other"]
+    value = {"to": to, "size": 32.0, "value": 1.2, "interval": [0.9, None]}
+    claim["arms"][0]["relative"] = value
+
+    def marks(name: str, *claims: dict[str, Any]) -> list[list[float]]:
+        (ax,) = drawn(write_folder(tmp_path / name, plot, rows, fitted=list(claims))).axes
+        return [
+            [*mark.get_xdata(), *mark.get_ydata()]
+            for mark in lines(ax, "judged ratio, with 95 % interval")
+        ]
+
+    assert marks("f", claim) == [[32.0, 1.2]]
+    others: list[dict[str, Any]] = [
+        {"over": ["learning_rate"]},
+        {"only": {"learning_rate": 0.1}},
+        {"along": "depth"},
+        {"reference": ["third"]},
+    ]
+    assert not any(marks(f"o{k}", claim | other) for k, other in enumerate(others))
+    claim["arms"][0]["relative"] = value | {"to": "best" if to != "best" else "smallest"}
+    assert not marks("to", claim)
+
+
 def test_errors_may_be_root_mean_squares_over_the_steps_to_which_claims_fit(tmp_path: Path) -> None:
     """Errors of 1 and 7 at two steps have a root mean square of 5; an error far above the lines is visible."""
 
@@ -219,7 +260,7 @@ def test_errors_may_be_root_mean_squares_over_the_steps_to_which_claims_fit(tmp_
     line = {"grid": "main", "quantity": quantity, "reference": "limit", "rms": True}
     plot = {"kind": "lines", "panels": [panel(hue=None, lines=[{**line, "label": "main"}])]}
     claim = fitted(fit(-0.8)) | {"reference": ["limit"]}
-    claim["arms"][0]["error"] = [32.0, 1000.0, None]
+    claim["arms"][0]["relative"] = {**JUDGED, "value": 1000.0, "interval": None}
     found = drawn(write_folder(tmp_path / "f", plot, rows, fitted=[claim]))
     (ax,) = found.axes
     (drawn_line,) = lines(ax, "training loss")

@@ -7,13 +7,15 @@ cosine), `complement` replaces the value x by 1 − x.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from scaling_limits.claims.checks import Problem, numbers, size_problems, values_of
+from scaling_limits.claims.measurement import RelativeRow, RelativeTo
 from scaling_limits.figures.needs import Grids, listed
 from scaling_limits.figures.quantities import Quantity
 from scaling_limits.strict import Strict
@@ -138,11 +140,11 @@ class ClaimBase(Strict, ABC):
         """
 
     @property
-    def shown(self) -> Literal["optima", "slopes"] | None:
+    def shown(self) -> Literal["optima", "lines"] | None:
         """The evidence that pictures show; None for nothing.
 
         Optima are shown against the size `along` for the hyperparameter `over`. Slopes are shown next to lines over
-        `along`, and relative errors on lines of errors.
+        `along`, and relative values on lines of such values.
         """
         return None
 
@@ -212,6 +214,8 @@ class BestClaim(SizeClaim):
     """A claim about the best value over the hyperparameters `over`, along a size."""
 
     over: Names = ()
+    relative_to: ClassVar[RelativeTo] = "smallest"
+    """What the measured value is relative to."""
 
     @property
     def columns(self) -> Names:
@@ -222,6 +226,22 @@ class BestClaim(SizeClaim):
     def competing(self) -> bool:
         """Whether there are hyperparameters."""
         return bool(self.over)
+
+    @property
+    def shown(self) -> Literal["lines"]:
+        """The measured value, on lines of such values."""
+        return "lines"
+
+    def evidence(self, results: Results, *compared: Results) -> list[RelativeRow]:
+        """Return the measured value, if it has a size.
+
+        Raises:
+            UndecidedError: see `measure`.
+        """
+        found = self.measure(results, *compared)
+        if found.size is None or not math.isfinite(found.value):
+            return []
+        return [RelativeRow(self.relative_to, found.size, found.value, found.interval)]
 
 
 class Region(Strict):

@@ -47,6 +47,7 @@ class Claim(BestClaim):
     margin: float = Field(default=MARGIN, gt=-1, lt=1)
     grows: bool = False
     reference_quantity: Quantity | None = None
+    relative_to = "reference"
 
     @property
     def compared(self) -> tuple[Names, ...]:
@@ -120,6 +121,7 @@ class Claim(BestClaim):
             threshold=f"{ratio_name} below {setting(below)}",
             # a change of the ratio concerns two sizes, or two quantities
             place=f"at {ratios[0].where}" if len(ratios) == 1 else "",
+            size=ratios[0].size if len(ratios) == 1 else None,
             detail=f"{'; '.join(ratio.text for ratio in ratios)}: {what} "
             f"{with_interval(value, interval)}; it should be below {setting(below)}",
         )
@@ -143,10 +145,11 @@ class _Arms(NamedTuple):
 
 
 class _Ratio(NamedTuple):
-    """The ratio of the best value to the reference's, sampled ratios [R], the size, and a sentence on both values."""
+    """The ratio of the best value to the reference's, sampled ratios [R], and the size; in words: size and values."""
 
     value: float
     sampled: np.ndarray
+    size: float
     where: str
     text: str
 
@@ -202,7 +205,7 @@ def _ratio(
         f"{number(theirs.means.min())} in {' and '.join(claim.reference)}"
     )
     value = float(ratio_of(ours.means.min(), theirs.means.min()))
-    return _Ratio(value, ratio_of(*best), where, text)
+    return _Ratio(value, ratio_of(*best), size, where, text)
 
 
 def _require_ratio(

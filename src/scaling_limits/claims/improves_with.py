@@ -76,7 +76,13 @@ class Claim(BestClaim):
         below = f"{ratio} below {setting(1 - self.margin)}, no step above {setting(allowed)}"
         condition = deciding(
             [
-                Condition(decide(value, interval, 0.0, 1 - self.margin), value, interval, below),
+                Condition(
+                    decide(value, interval, 0.0, 1 - self.margin),
+                    value,
+                    interval,
+                    below,
+                    size=largest,
+                ),
                 Condition(
                     decide(step, step_interval, 0.0, allowed),
                     step,

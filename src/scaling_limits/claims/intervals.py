@@ -129,13 +129,14 @@ def decide(value: float, interval: Interval | None, low: float, high: float) -> 
 
 
 class Condition(NamedTuple):
-    """A condition of a claim: whether it is satisfied, what was measured, and where (`Measurement`)."""
+    """A condition of a claim: whether it is satisfied, and what was measured (`Measurement`)."""
 
     holds: bool | None
     value: float
     interval: Interval | None
     threshold: str
     place: str = ""
+    size: float | None = None
 
 
 def deciding(conditions: Sequence[Condition]) -> Condition:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from scaling_limits.outcomes import Reason
 
@@ -38,7 +38,7 @@ class Measurement:
 
     `holds` is None if a confidence interval contains a threshold. If a claim has several conditions, value, interval
     and threshold are those of one that decides (`intervals.deciding`). `place` names the settings of the value, if it
-    is one of several.
+    is one of several. `size` is the size of a value that pictures show relative to another one (`RelativeRow`).
     """
 
     holds: bool | None
@@ -47,6 +47,7 @@ class Measurement:
     threshold: str
     detail: str
     place: str = ""
+    size: float | None = None
 
 
 class OptimumRow(NamedTuple):
@@ -70,15 +71,23 @@ class SlopeRow(NamedTuple):
     sizes: tuple[float, float] | None = None
 
 
-class ErrorRow(NamedTuple):
-    """The largest relative error of means over seeds at the largest size, with its 95 % interval."""
+RelativeTo = Literal["reference", "smallest", "best"]
+"""What judged values are relative to: the grids `reference`, the smallest size, or the best value at the same size."""
 
+
+class RelativeRow(NamedTuple):
+    """The judged value at a size relative to another one, with its 95 % interval.
+
+    Relative to a limit, it is the largest relative error of means over seeds, otherwise a ratio.
+    """
+
+    to: RelativeTo
     size: float
     value: float
     interval: Interval | None
 
 
-Evidence = Sequence[OptimumRow] | Sequence[SlopeRow | ErrorRow]
+Evidence = Sequence[OptimumRow] | Sequence[SlopeRow | RelativeRow]
 """Numbers behind a verdict that pictures show."""
 
 

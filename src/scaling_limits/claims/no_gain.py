@@ -99,6 +99,7 @@ class Claim(BestClaim):
             holds=holds,
             value=value,
             interval=interval,
+            size=ends[1],
             threshold=f"ratio of the {quantity_name(self)} {threshold}",
             detail=f"the best {quantity_name(self)} goes from {number(best[0])} at {where[0]} to {number(best[1])} at "
             f"{setting(ends[1])}, a ratio of {with_interval(value, interval)}; it should be {threshold}",

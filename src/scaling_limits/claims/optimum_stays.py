@@ -49,15 +49,17 @@ class Claim(OptimumClaim):
             unclear = [widest]
         # among equal shifts, report the largest size
         far = max(moved or unclear or [widest], key=lambda s: (abs(s.value), s.sizes[1]))
-        threshold = f"at most {octaves(max_over_range)}"
+        threshold, allowed = f"at most {octaves(self.max_shift)}", octaves(max_over_range)
         if max_over_range < self.max_shift:
-            threshold += f", {setting(QUARTER)} a doubling; fails above {setting(self.max_shift)}"
+            a_doubling = f"{setting(QUARTER)} a doubling"
+            threshold += f", and {a_doubling} ({setting(max_over_range)})"
+            allowed += f", {a_doubling}; fails above {setting(self.max_shift)}"
         reason = f" ({far.reason})" if far.reason and far in unclear else ""
         return Measurement(
             holds=False if moved else None if unclear else True,
             value=far.value,
             interval=far.interval,
             threshold=f"shift of {threshold}",
-            detail=f"{far.detail}{reason}; allowed {threshold.removeprefix('at most ')}",
+            detail=f"{far.detail}{reason}; allowed {allowed}",
             place=far.place + (far.uncertain if far in unclear else ""),
         )

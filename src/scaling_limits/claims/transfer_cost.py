@@ -43,6 +43,7 @@ class Claim(BestClaim):
     over: Some
     tolerance: float = Field(gt=0)
     control: Some
+    relative_to = "best"
 
     def measure(self, results: Results, *_: Results) -> Measurement:
         """Measure the largest ratio of the value at the smallest size's optimum to the smallest value at the same size.
@@ -92,6 +93,7 @@ class Claim(BestClaim):
             threshold=f"ratio of the {quantity_name(self)} with the best of {prose(self.along)} "
             f"{setting(reference)} to the smallest at most {setting(1 + self.tolerance)}",
             place=f"at {prose(self.along)} {setting(costliest)}",
+            size=costliest,
             detail=f"the best of {prose(self.along)} {setting(reference)} ({settings}) gives "
             f"{with_interval(value, interval)} times the smallest {quantity_name(self)} "
             f"at {setting(costliest)}; allowed {setting(1 + self.tolerance)}",

@@ -9,9 +9,10 @@ import numpy as np
 from scaling_limits.audit.select import measured_on
 from scaling_limits.claims.base import ClaimBase
 from scaling_limits.claims.measurement import (
-    ErrorRow,
     Evidence,
+    Interval,
     OptimumRow,
+    RelativeRow,
     SlopeRow,
     UndecidedError,
 )
@@ -27,9 +28,9 @@ def shown(claim: ClaimBase, results: Results) -> Content:
     Its `arms` are the judged grids together and each control separately. An arm has the `optima` at each size (size,
     value, and both ends of the confidence interval, null if the optimum may lie anywhere beyond the grid) or the
     `fits` of slopes, whose `group` has the values of `only` and of the columns that distinguish them, and whose `sizes`
-    are the smallest and the largest fitted size (null for all). An arm of a claim about a `reference` also has the
-    judged relative `error` (size, value, and the confidence interval). The judged grids also have the range that is
-    `claimed`: for optima, the shifts in octaves from the first one (null without a bound).
+    are the smallest and the largest fitted size (null for all). An arm of a claim about a value that is `relative` to
+    another one also has this value (`RelativeRow`). The judged grids also have the range that is `claimed`: for optima,
+    the shifts in octaves from the first one (null without a bound).
     """
     key = "optima" if claim.shown == "optima" else "fits"
     arms: list[Content] = []
@@ -37,22 +38,29 @@ def shown(claim: ClaimBase, results: Results) -> Content:
         rows: Evidence = ()
         with suppress(UndecidedError):
             rows = claim.evidence(*measured_on(claim, results, grids))
-        others = [_content(row, claim.only) for row in rows if not isinstance(row, ErrorRow)]
+        others = [_content(row, claim.only) for row in rows if not isinstance(row, RelativeRow)]
         arm: Content = {"grids": list(grids), key: others}
         for row in rows:
-            if isinstance(row, ErrorRow):
-                arm["error"] = list(row)
+            if isinstance(row, RelativeRow):
+                arm["relative"] = row._asdict() | {"interval": _ends(row.interval)}
         bounds = claim.claimed(rows) if grids == claim.grids else None
         if bounds is not None:
-            arm["claimed"] = [end if math.isfinite(end) else None for end in bounds]
+            arm["claimed"] = _ends(bounds)
         arms.append(arm)
     return {
         **claim.model_dump(
-            mode="json", include={"over", "along", "within", "profile", "reference", "at"}
+            mode="json", include={"over", "along", "within", "profile", "reference", "at", "only"}
         ),
         "quantity": claim.quantity.model_dump(mode="json", exclude={"label"}, exclude_unset=True),
         "arms": arms,
     }
+
+
+def _ends(interval: Interval | None) -> list[float | None] | None:
+    """Return the ends of an interval, or None; an infinite end is None."""
+    if interval is None:
+        return None
+    return [end if math.isfinite(end) else None for end in interval]
 
 
 def _content(row: OptimumRow | SlopeRow, only: Mapping[str, object]) -> object:

@@ -160,13 +160,13 @@ def _texts(
 
 def _evidence(figure: Figure, results: Results) -> dict[str, object]:
     """Return the measurements of a figure's claims that it draws, and the grids that it draws and judges."""
-    shown: dict[str, list[evidence.Content]] = {"optima": [], "slopes": []}
+    shown: dict[str, list[evidence.Content]] = {"optima": [], "lines": []}
     for claim in figure.claims:
         if claim.shown is not None:
             shown[claim.shown].append(evidence.shown(claim, results))
     return {
         "judged": shown["optima"],
-        "fitted": shown["slopes"],
+        "fitted": shown["lines"],
         "grids": sorted(figure.grids),
         "judged_only": _judged_only(figure, results.cells),
     }

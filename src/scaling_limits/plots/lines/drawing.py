@@ -139,9 +139,10 @@ class Lines(page.Drawing):
         for level in panel.levels:
             marks.level(ax, level)
         for line, _, _ in self.parts(panel):
-            error = fits.error_of(self.figure.fitted, panel, line)
-            if error is not None:
-                marks.error(ax, error, self._colour(panel, line, None))
+            judged = fits.judged_of(self.figure.fitted, panel, line)
+            if judged is not None:
+                errors = line.reference is not None
+                marks.judged(ax, judged, self._colour(panel, line, None), errors=errors)
         if marks.is_tuned(panel):
             tuned = [
                 marks.Tuned(
@@ -446,7 +447,7 @@ class Lines(page.Drawing):
         """Return the limits of the y axis of a group of panels, with room for marks at its ends.
 
         For hyperparameters tuned at each size, values far worse than the median do not extend the axis, but the best
-        value of every line, every ring and every judged error is visible. Otherwise bands over seeds extend it, each
+        value of every line, every ring and every judged value is visible. Otherwise bands over seeds extend it, each
         end by at most `_BAND_ROOM` of the range of the lines, and single seeds are entirely visible. An axis with a
         share of samples spans at least `_LEAST_SAMPLES` samples.
         """
@@ -512,11 +513,12 @@ class Lines(page.Drawing):
     def _bands(self, panel: Panel) -> Iterator[pd.Series]:
         """Yield the ends of each line's band over seeds, or the smallest and largest values of single seeds.
 
-        A judged error extends a band, but not the lower end of its interval, which may be 0.
+        A judged value extends a band, but not the lower end of an error's interval, which may be 0.
         """
         for line, _, rows in self.parts(panel):
-            error = fits.error_of(self.figure.fitted, panel, line)
-            yield pd.Series([error.value, error.high] if error else [], dtype=float)
+            judged = fits.judged_of(self.figure.fitted, panel, line)
+            if judged:
+                yield pd.Series([judged.value if line.reference else judged.low, judged.high])
             points = visible(rows, log=panel.scale == "log")
             if panel.spread == "none":
                 continue

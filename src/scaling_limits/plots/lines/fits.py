@@ -78,8 +78,8 @@ class FittedSlope:
         return text
 
 
-class JudgedError(NamedTuple):
-    """The relative error of a mean over seeds at a size, and both ends of its interval."""
+class Judged(NamedTuple):
+    """A judged relative error or ratio at a size, and both ends of its interval."""
 
     size: float
     value: float
@@ -117,18 +117,43 @@ def slopes_of(
     return slopes
 
 
-def error_of(fitted: Sequence[JsonObject], panel: Panel, line: Line) -> JudgedError | None:
-    """Return the error of a mean over seeds that the first claim about a line of errors has judged, if any.
+def judged_of(fitted: Sequence[JsonObject], panel: Panel, line: Line) -> Judged | None:
+    """Return the value that the first claim about a line of relative errors or ratios has judged, if any.
 
-    Lines with a hue have none: a claim judges the largest error over all points of a size.
+    Lines with a hue have none: a claim judges one value at a size.
     """
-    if line.reference is None or panel.hue is not None:
+    to = _relative_to(panel, line)
+    if to is None or panel.hue is not None:
         return None
-    for _, arm in _arms(fitted, panel, line):
-        if "error" in arm:
-            size, value, ends = arm["error"]
-            return JudgedError(size, value, *(ends or (value, value)))
+    if line.reference is None and not _is_best(panel, to):
+        return None
+    only = panel.only.items()
+    claims = [
+        claim
+        for claim in fitted
+        if set(claim.get("over", ())) == set(panel.over) and claim.get("only", {}).items() <= only
+    ]
+    for _, arm in _arms(claims, panel, line):
+        judged = arm.get("relative")
+        if judged and judged["to"] == to:
+            low, high = judged["interval"] or [judged["value"]] * 2
+            ends = -np.inf if low is None else low, np.inf if high is None else high
+            return Judged(judged["size"], judged["value"], *ends)
     return None
+
+
+def _is_best(panel: Panel, to: str) -> bool:
+    """Return whether lines are at their best points, or compared `to` these if a single size is tuned."""
+    return panel.tuned_by is None and (panel.tuned_at is not None) == (to == "best")
+
+
+def _relative_to(panel: Panel, line: Line) -> str | None:
+    """Return what a line's values are relative to, as in `claims.measurement.RelativeTo`, or None."""
+    if line.reference is not None:
+        return "reference"
+    if line.ratio_to is not None:
+        return "best" if line.ratio_to == line.grid else "reference"
+    return "smallest" if panel.relative else None
 
 
 def _arms(
@@ -142,9 +167,10 @@ def _arms(
         # a claim about every step fits no single one
         if steps != "all" and line.quantity.step in steps:
             claimed = claimed.model_copy(update={"reduce": "at", "step": line.quantity.step})
+        other = line.reference or (line.ratio_to if line.ratio_to != line.grid else None)
         is_judged = (
             claim["along"] == panel.x
-            and line.reference in (claim.get("reference") or [None])
+            and other in (claim.get("reference") or [None])
             and claimed.model_dump(exclude={"label", "layer", "per"}) == quantity
         )
         if is_judged:

@@ -27,7 +27,8 @@ _STABLE, _END = "edge of stability", "best at the end of the sweep"
 _ERROR = "error (1 \N{MINUS SIGN} accuracy) "
 _OF_LOWEST = " % of the lowest"
 _ERROR_OF_MEAN = "error of the mean over seeds (judged), with 95 % interval"
-_ERROR_MARK: style.Look = {
+_RATIO = "judged ratio, with 95 % interval"
+_VALUE_MARK: style.Look = {
     "marker": "D",
     "markersize": 3.4,
     "markerfacecolor": "white",
@@ -46,7 +47,7 @@ _SCALES: dict[str, tuple[_Transformation, _Transformation]] = {
 _GREY = "0.55"
 _UNJUDGED: style.Look = {"color": _GREY, "markeredgewidth": 0.9}
 """Style of the rings of optima that no claim judges."""
-_TINY = 1e-12  # lower end of intervals that contain 0, below all axes
+_TINY = 1e-12  # lower end of intervals that contain 0, below all axes; 1 / _TINY is above them
 _NAMES_APART = 0.08  # smallest distance of names of guide lines, as a fraction of the values' range
 
 
@@ -347,24 +348,30 @@ def room(ax: Axes) -> tuple[float, float]:
     return max(low, default=-_STEP) + _STEP, max(high, default=-_STEP) + _STEP
 
 
-def error(ax: Axes, judged: tuple[float, float, float, float], colour: Colour) -> None:
-    """Draw a judged error of a mean over seeds with its interval, which is open below if it contains 0.
+def judged(
+    ax: Axes, found: tuple[float, float, float, float], colour: Colour, *, errors: bool
+) -> None:
+    """Draw a judged value with its interval, which is open below if it contains 0.
 
     Args:
         ax: the axes of the panel.
-        judged: the size, the error, and both ends of its interval.
+        found: the size, the value, and both ends of its interval.
         colour: the colour of the line.
+        errors: whether the value is an error of a mean over seeds, otherwise a ratio.
     """
-    size, value, low, high = judged
-    # 0 has no place on a logarithmic axis
-    ax.vlines(size, max(low, _TINY), high, color=colour, linewidth=0.9, zorder=2.5)
-    mark: style.Look = {"color": colour, "label": _ERROR_OF_MEAN, **_ERROR_MARK}
+    size, value, low, high = found
+    # 0 and infinity have no place on a logarithmic axis
+    ax.vlines(size, max(low, _TINY), min(high, 1 / _TINY), color=colour, linewidth=0.9, zorder=2.5)
+    label = _ERROR_OF_MEAN if errors else _RATIO
+    mark: style.Look = {"color": colour, "label": label, **_VALUE_MARK}
     ax.plot([size], [value], zorder=2.6, **mark)
 
 
 def heights(ax: Axes) -> list[float]:
-    """Return the y values of the rings and of the judged errors in a panel."""
-    rings = [line for line in ax.lines if line.get_label() in (_JUDGED, _RING, _ERROR_OF_MEAN)]
+    """Return the y values of the rings and of the judged values in a panel."""
+    rings = [
+        line for line in ax.lines if line.get_label() in (_JUDGED, _RING, _ERROR_OF_MEAN, _RATIO)
+    ]
     return [float(np.asarray(line.get_ydata())[0]) for line in rings]
 
 
@@ -394,7 +401,9 @@ def legend(axes: Iterable[Axes]) -> dict[str, Artist]:
         **bars,
         _END: Line2D([], [], color="0.35", linestyle="none", marker=">", markersize=3.8),
         _STABLE: Line2D([], [], color="0.35", **tick),
-        _ERROR_OF_MEAN: Line2D([], [], color="0.35", **_ERROR_MARK),
+        **{
+            label: Line2D([], [], color="0.35", **_VALUE_MARK) for label in (_ERROR_OF_MEAN, _RATIO)
+        },
         _UNTRAINED: Line2D([], [], color="0.35", linestyle=":", linewidth=1.0),
         style.DIVERGED: style.cross(),
         style.LEAVES: Line2D([], [], color="0.35", marker="^", **style.ARROW),
