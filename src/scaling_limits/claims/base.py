@@ -241,7 +241,7 @@ class BestClaim(SizeClaim):
         found = self.measure(results, *compared)
         if found.size is None or not math.isfinite(found.value):
             return []
-        return [RelativeRow(self.relative_to, found.size, found.value, found.interval)]
+        return [RelativeRow(self.relative_to, float(found.size), found.value, found.interval)]
 
 
 class Region(Strict):

@@ -138,11 +138,12 @@ class Lines(page.Drawing):
             named += marks.guide(ax, slope, leading or centres, panel, named)
         for level in panel.levels:
             marks.level(ax, level)
-        for line, _, _ in self.parts(panel):
-            judged = fits.judged_of(self.figure.fitted, panel, line)
-            if judged is not None:
-                errors = line.reference is not None
-                marks.judged(ax, judged, self._colour(panel, line, None), errors=errors)
+        judged = [(line, fits.judged_of(self.figure.fitted, panel, line)) for line in panel.lines]
+        found = [(line, value) for line, value in judged if value is not None]
+        for number, (line, value) in enumerate(found):
+            colour, errors = self._colour(panel, line, None), line.reference is not None
+            place = number - (len(found) - 1) / 2
+            marks.judged(ax, value, colour, errors=errors, place=place)
         if marks.is_tuned(panel):
             tuned = [
                 marks.Tuned(
@@ -207,8 +208,14 @@ class Lines(page.Drawing):
         quantity = quantities.pop() if len(quantities) == 1 else ""
         scales = self._scales_of_tracks()
         optima.draw(self._lowest, self.tracks, labels, quantity, scales, self._titles_of_tracks())
+        written: set[fits.FittedSlope] = set()
         for panel, ax in self.panels:
-            fits.write(ax, self.slopes(panel), _each(panel), self._axes_size)
+            slopes = self.slopes(panel)
+            common = {slope for slope in slopes if slope.is_common}
+            # panels of several steps have a slope in common
+            new = [slope for slope in slopes if slope not in written]
+            fits.write(ax, new, _each(panel), self._axes_size)
+            written |= common
         self.body.legend(*legend.blocks(self))
 
     # content of the page

@@ -20,7 +20,8 @@ MOST = 4
 _COMPARISONS = 2  # most slopes of comparisons that are written below such a range
 GUIDES = 1.6
 """Lines with a smaller `zorder` are guides, on which slopes may be written."""
-LEGEND = "number: slope ± half of its 95 % interval"
+LEGEND = "number: slope"
+WITH_INTERVAL = " ± half of its 95 % interval"
 PART = ", fitted sizes"
 """Addition to the legend if some slopes are fitted to a part of a line."""
 OF_ALL = "coloured, "
@@ -68,6 +69,11 @@ class FittedSlope:
     def fitted(self) -> str:
         """The ends of the fitted part after a comma; empty if all of the line is fitted."""
         return "" if self.sizes == self.ends else f", {_sizes(self.sizes)}"
+
+    @property
+    def is_common(self) -> bool:
+        """Whether the slope is common to the lines of all values of the hue, and to panels of all steps."""
+        return self.name.startswith(OF_ALL)
 
     @property
     def text(self) -> str:

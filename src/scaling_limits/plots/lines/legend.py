@@ -125,9 +125,13 @@ def _fitted(lines: Lines) -> dict[str, Artist]:
     slopes = [slope for panel in lines.plot.panels for slope in lines.slopes(panel)]
     if not slopes:
         return {}
-    part = fits.PART if any(slope.fitted for slope in slopes) else ""
+    label = fits.LEGEND
+    if any(slope.interval for slope in slopes):
+        label += fits.WITH_INTERVAL
+    if any(slope.fitted for slope in slopes):
+        label += fits.PART
     look: style.Look = {"marker": "$1.0$", "markersize": 9.0, "markeredgewidth": 0.0}
-    return {fits.LEGEND + part: Line2D([], [], linestyle="none", color="0.35", **look)}
+    return {label: Line2D([], [], linestyle="none", color="0.35", **look)}
 
 
 def _spread(lines: Lines) -> dict[str, Artist]:

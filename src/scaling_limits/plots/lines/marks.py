@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.transforms import ScaledTranslation
 from numpy.typing import ArrayLike, NDArray
 
 from scaling_limits.figures.quantities import Quantity
@@ -35,6 +36,7 @@ _VALUE_MARK: style.Look = {
     "markeredgewidth": 0.9,
     "linestyle": "none",
 }
+_VALUE_STEP = 0.05  # distance of the marks of judged values at one size, in inches
 _UNTRAINED = "nowhere better than chance"
 _Transformation = Callable[[ArrayLike], NDArray[np.float64]]
 _SCALES: dict[str, tuple[_Transformation, _Transformation]] = {
@@ -349,7 +351,12 @@ def room(ax: Axes) -> tuple[float, float]:
 
 
 def judged(
-    ax: Axes, found: tuple[float, float, float, float], colour: Colour, *, errors: bool
+    ax: Axes,
+    found: tuple[float, float, float, float],
+    colour: Colour,
+    *,
+    errors: bool,
+    place: float = 0.0,
 ) -> None:
     """Draw a judged value with its interval, which is open below if it contains 0.
 
@@ -358,13 +365,16 @@ def judged(
         found: the size, the value, and both ends of its interval.
         colour: the colour of the line.
         errors: whether the value is an error of a mean over seeds, otherwise a ratio.
+        place: the distance to the right at which it is drawn, in steps that keep several marks at one size apart.
     """
     size, value, low, high = found
+    shift = ScaledTranslation(place * _VALUE_STEP, 0, ax.figure.dpi_scale_trans)
+    look: style.Look = {"color": colour, "transform": ax.transData + shift}
     # 0 and infinity have no place on a logarithmic axis
-    ax.vlines(size, max(low, _TINY), min(high, 1 / _TINY), color=colour, linewidth=0.9, zorder=2.5)
+    ends = max(low, _TINY), min(high, 1 / _TINY)
+    ax.vlines(size, *ends, linewidth=0.9, zorder=2.5, **look)
     label = _ERROR_OF_MEAN if errors else _RATIO
-    mark: style.Look = {"color": colour, "label": label, **_VALUE_MARK}
-    ax.plot([size], [value], zorder=2.6, **mark)
+    ax.plot([size], [value], zorder=2.6, label=label, **look, **_VALUE_MARK)
 
 
 def heights(ax: Axes) -> list[float]:
