@@ -248,6 +248,41 @@ def test_a_judged_ratio_is_drawn_with_its_interval(
     assert not marks("to", claim)
 
 
+def test_a_slope_common_to_the_panels_of_several_steps_is_written_once(tmp_path: Path) -> None:
+    rows = cells("main", loss, width=(8, 32), depth=(2, 8))
+    rows += cells("limit", loss, width=(64,), depth=(2, 8))
+    line = {"grid": "main", "quantity": LOSS, "reference": "limit"}
+    plot = {"kind": "lines", "panels": [panel(title=t, lines=[line]) for t in ("first", "second")]}
+    exact = {**fit(-0.8), "interval": None}
+    claim = fitted(exact) | {"reference": ["limit"]}
+    found = drawn(write_folder(tmp_path / "f", plot, rows, fitted=[claim]))
+    texts = [[text.get_text() for text in ax.texts] for ax in found.axes]
+    assert texts == [["coloured, r.m.s. \N{MINUS SIGN}0.80"], []]
+    # an exact slope has no interval
+    assert "number: slope" in found.legend
+
+
+def test_judged_values_at_one_size_stand_side_by_side(tmp_path: Path) -> None:
+    rows = [row for g in ("main", "other") for row in cells(g, loss, width=(8, 32), seed=(0, 1))]
+    lines_of = [
+        {"grid": grid, "quantity": LOSS, "label": grid, "ratio_to": other}
+        for grid, other in (("main", "other"), ("other", "main"))
+    ]
+    plot = {"kind": "lines", "panels": [panel(hue=None, lines=lines_of)]}
+    claims = [
+        fitted(grids=(grid,)) | {"reference": [other]}
+        for grid, other in (("main", "other"), ("other", "main"))
+    ]
+    for claim in claims:
+        claim["arms"][0]["relative"] = {**JUDGED, "value": 1.2, "interval": [1.0, 1.4]}
+    (ax,) = drawn(write_folder(tmp_path / "f", plot, rows, fitted=claims)).axes
+    first, second = (
+        mark.get_transform().transform(mark.get_xydata())[0, 0]
+        for mark in lines(ax, "judged ratio, with 95 % interval")
+    )
+    assert second > first
+
+
 def test_errors_may_be_root_mean_squares_over_the_steps_to_which_claims_fit(tmp_path: Path) -> None:
     """Errors of 1 and 7 at two steps have a root mean square of 5; an error far above the lines is visible."""
 

@@ -478,7 +478,8 @@ class Lines(page.Drawing):
             bests = (line.max() for line in lines)
             low = min([max(low, middle - 3 * (high - middle)), *bests, *rings])
         if not tuned:
-            bands = pd.concat([band for other, _ in group for band in self._bands(other)])
+            drawn = [band for other, _ in group for band in self._bands(other)]
+            bands = pd.concat([*centres, *drawn])
             ends_of_bands = np.log(bands) if log else bands
             single = any(other.spread == "seeds" for other, _ in group)
             room = np.inf if single else _BAND_ROOM * (high - low)
