@@ -138,11 +138,15 @@ class Lines(page.Drawing):
             named += marks.guide(ax, slope, leading or centres, panel, named)
         for level in panel.levels:
             marks.level(ax, level)
-        judged = [(line, fits.judged_of(self.figure.fitted, panel, line)) for line in panel.lines]
-        found = [(line, value) for line, value in judged if value is not None]
-        for number, (line, value) in enumerate(found):
+        judged = [
+            (line, value)
+            for line in panel.lines
+            for value in fits.judged_of(self.figure.fitted, panel, line)
+        ]
+        sizes = [value.size for _, value in judged]
+        for number, (line, value) in enumerate(judged):
             colour, errors = self._colour(panel, line, None), line.reference is not None
-            place = number - (len(found) - 1) / 2
+            place = sizes[:number].count(value.size) - (sizes.count(value.size) - 1) / 2
             marks.judged(ax, value, colour, errors=errors, place=place)
         if marks.is_tuned(panel):
             tuned = [
@@ -524,8 +528,7 @@ class Lines(page.Drawing):
         A judged value extends a band, but not the lower end of an error's interval, which may be 0.
         """
         for line, _, rows in self.parts(panel):
-            judged = fits.judged_of(self.figure.fitted, panel, line)
-            if judged:
+            for judged in fits.judged_of(self.figure.fitted, panel, line):
                 yield pd.Series([judged.value if line.reference else judged.low, judged.high])
             points = visible(rows, log=panel.scale == "log")
             if panel.spread == "none":

@@ -123,29 +123,35 @@ def slopes_of(
     return slopes
 
 
-def judged_of(fitted: Sequence[JsonObject], panel: Panel, line: Line) -> Judged | None:
-    """Return the value that the first claim about a line of relative errors or ratios has judged, if any.
+def judged_of(fitted: Sequence[JsonObject], panel: Panel, line: Line) -> list[Judged]:
+    """Return what claims about a line of relative errors or ratios have judged, at each size the first claim's value.
 
     Lines with a hue have none: a claim judges one value at a size.
     """
     to = _relative_to(panel, line)
     if to is None or panel.hue is not None:
-        return None
+        return []
     if line.reference is None and not _is_best(panel, to):
-        return None
-    only = panel.only.items()
+        return []
     claims = [
         claim
         for claim in fitted
-        if set(claim.get("over", ())) == set(panel.over) and claim.get("only", {}).items() <= only
+        if set(claim.get("over", ())) == set(panel.over) and _selects(claim, panel)
     ]
+    found: dict[float, Judged] = {}
     for _, arm in _arms(claims, panel, line):
         judged = arm.get("relative")
         if judged and judged["to"] == to:
             low, high = judged["interval"] or [judged["value"]] * 2
             ends = -np.inf if low is None else low, np.inf if high is None else high
-            return Judged(judged["size"], judged["value"], *ends)
-    return None
+            found.setdefault(judged["size"], Judged(judged["size"], judged["value"], *ends))
+    return list(found.values())
+
+
+def _selects(claim: JsonObject, panel: Panel) -> bool:
+    """Return whether a panel shows the cells that a claim selects; a size that it selects is one x."""
+    only = {key: value for key, value in claim.get("only", {}).items() if key != panel.x}
+    return only.items() <= panel.only.items()
 
 
 def _is_best(panel: Panel, to: str) -> bool:
