@@ -49,6 +49,8 @@ _SCALES: dict[str, tuple[_Transformation, _Transformation]] = {
 _GREY = "0.55"
 _UNJUDGED: style.Look = {"color": _GREY, "markeredgewidth": 0.9}
 """Style of the rings of optima that no claim judges."""
+_GUIDE: style.Look = {"color": "0.6", "linewidth": 0.8, "linestyle": (0, (8, 2, 1, 2))}
+"""Style of guide lines, unlike any line of data."""
 _TINY = 1e-12  # lower end of intervals that contain 0, below all axes; 1 / _TINY is above them
 _NAMES_APART = 0.08  # smallest distance of names of guide lines, as a fraction of the values' range
 
@@ -299,7 +301,7 @@ def guide(
     cut = exponent != 0 and heights[lower] < lowest
     if cut:
         ends[lower], heights[lower] = (lowest / factor) ** (1 / exponent), lowest
-    ax.plot(ends, heights, color="0.6", linewidth=0.8, zorder=1.5, label=slope.label)
+    ax.plot(ends, heights, zorder=1.5, label=slope.label, **_GUIDE)
     at: style.Look = {"xy": (ends[-1], heights[-1]), "textcoords": "offset points"}
     least = _NAMES_APART * np.log(values.max() / lowest)
     at_end = False
@@ -332,7 +334,7 @@ def _nearest(lines: Sequence[pd.DataFrame], x: str, exponent: float) -> NDArray[
 
 def level(ax: Axes, line: Level) -> None:
     """Draw a grey horizontal line with its label at the right end."""
-    ax.axhline(line.value, color="0.6", linewidth=0.8, zorder=1.4)
+    ax.axhline(line.value, zorder=1.4, **_GUIDE)
     look: style.Look = {"size": style.SMALL, "color": "0.4", "va": "center"}
     at: style.Look = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points"}
     ax.annotate(line.label, (1.0, line.value), (2, 0), **at, **look)
