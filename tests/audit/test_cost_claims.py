@@ -123,6 +123,20 @@ class TestImprovesWith:
         rows = bowl_rows(still, level=level.__getitem__, noise=1e-4)
         assert decide(IMPROVES, tabulate(rows)).verdict == "holds"
 
+    def test_a_step_from_a_size_with_a_large_spread_is_named(self, decide, tabulate, bowl_rows):
+        """The largest measured step is the last one, but the first may be larger."""
+        level = {32: 1.0, 64: 0.6, 128: 0.5, 256: 0.48}
+        rows = [
+            row
+            for width in level
+            for row in bowl_rows(
+                still, level=level.__getitem__, widths=[width], noise=0.25 if width == 32 else 0.001
+            )
+        ]
+        verdict = decide(IMPROVES, tabulate(rows))
+        assert verdict.verdict == "inconclusive"
+        assert verdict.place == "from width 128 to 256, uncertain from 32 to 64"
+
     def test_a_rise_that_is_not_resolved_is_untested(self, decide, tabulate, bowl_rows):
         level = {32: 1.0, 64: 0.3, 128: 0.36, 256: 0.2}
         rows = bowl_rows(still, level=level.__getitem__, noise=0.2)

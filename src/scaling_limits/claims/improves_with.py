@@ -10,6 +10,7 @@ from pydantic import Field
 
 from scaling_limits.claims.base import MARGIN, BestClaim
 from scaling_limits.claims.intervals import (
+    TAIL,
     Condition,
     best_ratio_interval,
     decide,
@@ -69,6 +70,13 @@ class Claim(BestClaim):
         step, allowed = max(steps), 1 + self.tolerance
         small, large = pairs[int(np.argmax(steps))]
         step_interval = extreme_of(step, np.max(sampled_steps, axis=0), least=0.0)
+        place = f"from {prose(self.along)} {setting(small)} to {setting(large)}"
+        # the step that may be the largest increase
+        highest = np.quantile(sampled_steps, 1 - TAIL, axis=1, method="nearest")
+        start, end = pairs[int(np.argmax(highest))]
+        step_holds = decide(step, step_interval, 0.0, allowed)
+        if step_holds is None and (start, end) != (small, large):
+            place += f", uncertain from {setting(start)} to {setting(end)}"
         value = float(ratio_of(best[largest], best[smallest]))
         ratios = ratio_of(sampled[largest], sampled[smallest])
         interval = best_ratio_interval(value, ratios, self.over)
@@ -84,11 +92,11 @@ class Claim(BestClaim):
                     size=largest,
                 ),
                 Condition(
-                    decide(step, step_interval, 0.0, allowed),
+                    step_holds,
                     step,
                     step_interval,
                     f"{ratio} at most {setting(allowed)} from each {along} to the next",
-                    f"from {along} {setting(small)} to {setting(large)}",
+                    place,
                 ),
             ]
         )
