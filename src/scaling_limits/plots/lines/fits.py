@@ -236,13 +236,15 @@ def write(ax: Axes, slopes: Sequence[FittedSlope], each: str, size: tuple[float,
 def room(ax: Axes, slopes: Sequence[FittedSlope], each: str, size: tuple[float, float]) -> float:
     """Return the fraction of the extended axes by which slopes lack room below the lines, or 0.0 if they hide no line.
 
-    The arguments are those of `write`.
+    They need room below the lines at one side only. The arguments are those of `write`.
     """
     texts = _texts(slopes, each)
     width, height = _extent(texts, size)
     if not texts or not _place(ax, width, height).hidden:
         return 0.0
-    free = float(_line_points(ax)[:, 1].min()) - _GAP
+    points = _line_points(ax)
+    sides = points[:, 0] < width, points[:, 0] > 1 - width
+    free = max(float(points[side, 1].min(initial=1.0)) for side in sides) - _GAP
     return max(0.0, height - free) / (1 - min(free, height))
 
 
