@@ -44,15 +44,8 @@ REGIONS: dict[str, Colour] = {
 """Colours of the regions of depth parameterisations (depth-mup Fig. 1)."""
 SETS = tuple(str(grey) for grey in (1.0, 0.94, 0.86, 0.76))
 """Greys of nested sets, the outermost first; black text is readable on all of them."""
-_OTHERS = (
-    _RED,
-    _CYAN,
-    _BROWN,
-    _BLUE,
-    _ORANGE,
-    _GREEN,
-    _GREY,
-)  # grey is also the colour of guide lines
+# grey is last, as it is also the colour of guide lines
+_OTHERS = (_RED, _CYAN, _BROWN, _BLUE, _ORANGE, _GREEN, _GREY)
 
 
 def size_colours(values: Iterable[float], palette: int = 0) -> Palette:
