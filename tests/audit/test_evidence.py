@@ -116,7 +116,7 @@ def slope_arms(tabulate: Tables, **claim: Any) -> list[dict[str, Any]]:
         "kind": "slope",
     }
     read = parsed_claim({**said, "quantity": {"metric": "train_loss"}, **rule})
-    return shown(read, tabulate(table))["arms"] if read.shown == "lines" else []
+    return shown(read, tabulate(table))["arms"] if read.shown == "slopes" else []
 
 
 def test_slopes_are_those_of_each_group_in_each_arm(tabulate: Tables) -> None:
@@ -155,13 +155,11 @@ def test_a_claim_about_a_reference_has_its_error_and_its_slope(tabulate: Tables)
     )
     assert content["reference"] == ["limit"]
     own, control = content["arms"]
-    judged = own["relative"]
-    error, (low, high) = judged["value"], judged["interval"]
-    assert (judged["to"], judged["size"]) == ("reference", 128.0)
-    assert error == pytest.approx(0.95 * 8 / 128)
-    assert low < error < high
+    size, error, interval = own["error"]
+    assert (size, error) == (128.0, pytest.approx(0.95 * 8 / 128))
+    assert interval[0] < error < interval[1]
     assert own["fits"][0]["slope"] == pytest.approx(-1.0)
-    assert control["relative"]["value"] == pytest.approx(0.95 * 8)
+    assert control["error"][1] == pytest.approx(0.95 * 8)
     # without a slope a picture has nothing to fit
     assert parsed_claim(claim).shown is None
 
@@ -187,9 +185,9 @@ def test_claims_about_the_best_value_have_what_they_judge_relative_to_another(
     said = {key: CLAIM[key] for key in ("id", "statement", "source", "grids", "control")}
     claim = {**said, "along": "width", "over": ["learning_rate"], **rule}
     read = parsed_claim({**claim, "quantity": {"metric": "train_loss"}})
-    assert read.shown == "lines"
+    assert read.shown == "ratios"
     content: Mapping[str, Any] = shown(read, tabulate(table))
-    judged = content["arms"][0]["relative"]
+    judged = content["arms"][0]["ratio"]
     assert (judged["to"], judged["size"]) == (to, size)
     assert judged["value"] == pytest.approx(ratio, rel=0.01)
     low, high = judged["interval"]
@@ -230,8 +228,8 @@ class Own(ClaimBase):
         return (self.along,)
 
     @property
-    def shown(self) -> Literal["lines"]:
-        return "lines"
+    def shown(self) -> Literal["slopes"]:
+        return "slopes"
 
     def evidence(self, results: Results, *_: Results) -> list[SlopeRow]:
         if set(results.cells["grid"]) != set(self.grids):

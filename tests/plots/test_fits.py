@@ -11,9 +11,9 @@ from plotting_records import Drawn, cells, drawn, lines, write_folder
 from scaling_limits.errors import ConfigurationError
 from scaling_limits.figures.written import MisplacedError
 from scaling_limits.plots.lines.written import expand
+from scaling_limits.plots.options import PlotOptions
 
 LOSS = {"metric": "train_loss"}
-JUDGED = {"to": "reference", "size": 32.0}
 SAID = {"layer": None, "index": None, "per": (), "reduce": "last", "step": None, "window": 1}
 
 
@@ -124,11 +124,12 @@ def test_slopes_hide_no_line_and_those_of_comparisons_are_marked(tmp_path: Path)
     (ax,), (before,) = found.axes, plain.axes
     assert ax.get_ylim()[0] < before.get_ylim()[0]
     assert ax.get_ylim()[1] == before.get_ylim()[1]
+    # above each text, all lines are higher
     boxes = [text.get_window_extent() for text in ax.texts]
     for line in lines(ax, "training loss"):
         first, last = line.get_transform().transform(line.get_xydata())
-        along = np.linspace(first, last, 100)
-        assert not any(box.contains(x, y) for box in boxes for x, y in along)
+        points = np.linspace(first, last, 100)
+        assert all(y > box.y1 for box in boxes for x, y in points if box.x0 <= x <= box.x1)
 
 
 def test_without_room_for_all_slopes_those_of_solid_lines_are_written(tmp_path: Path) -> None:
@@ -192,7 +193,7 @@ def test_a_judged_error_is_drawn_with_its_interval_and_the_slope(tmp_path: Path)
     line = {"grid": "main", "quantity": LOSS, "reference": "limit", "label": "main"}
     plot = {"kind": "lines", "panels": [panel(hue=None, lines=[line])]}
     claim = fitted(fit(-0.8))
-    claim["arms"][0]["relative"] = {**JUDGED, "value": 0.5, "interval": [0.0, 3.0]}
+    claim["arms"][0]["error"] = [32.0, 0.5, [0.0, 3.0]]
     label = "error of the mean over seeds (judged), with 95 % interval"
     found = drawn(
         write_folder(tmp_path / "f", plot, rows, fitted=[{**claim, "reference": ["limit"]}])
@@ -228,7 +229,7 @@ def test_a_judged_ratio_is_drawn_with_its_interval(
     if to == "reference":
         claim["reference"] = ["other"]
     value = {"to": to, "size": 32.0, "value": 1.2, "interval": [0.9, None]}
-    claim["arms"][0]["relative"] = value
+    claim["arms"][0]["ratio"] = value
 
     def marks(name: str, *claims: dict[str, Any]) -> list[list[float]]:
         (ax,) = drawn(write_folder(tmp_path / name, plot, rows, fitted=list(claims))).axes
@@ -245,8 +246,23 @@ def test_a_judged_ratio_is_drawn_with_its_interval(
         {"reference": ["third"]},
     ]
     assert not any(marks(f"o{k}", claim | other) for k, other in enumerate(others))
-    claim["arms"][0]["relative"] = value | {"to": "best" if to != "best" else "smallest"}
+    claim["arms"][0]["ratio"] = value | {"to": "best" if to != "best" else "smallest"}
     assert not marks("to", claim)
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ({}, False),
+        ({"relative": True}, True),
+        ({"lines": [{"grid": "main", "quantity": LOSS, "ratio_to": "other"}]}, True),
+    ],
+)
+def test_a_plot_says_whether_it_shows_ratios(said: dict[str, Any], expected: bool) -> None:
+    """Also as a part of another plot."""
+    plain, plot = ({"kind": "lines", "panels": [panel(**some)]} for some in ({}, said))
+    for written_plot in (plot, {"kind": "composite", "plots": [plain, plot]}):
+        assert PlotOptions.model_validate(written_plot).shows_ratios is expected
 
 
 def test_a_slope_common_to_the_panels_of_several_steps_is_written_once(tmp_path: Path) -> None:
@@ -275,7 +291,8 @@ def test_judged_values_at_one_size_stand_side_by_side(tmp_path: Path) -> None:
         for grid, other in (("main", "other"), ("other", "main"))
     ]
     for claim in claims:
-        claim["arms"][0]["relative"] = {**JUDGED, "value": 1.2, "interval": [1.0, 1.4]}
+        ratio = {"to": "reference", "size": 32.0, "value": 1.2, "interval": [1.0, 1.4]}
+        claim["arms"][0]["ratio"] = ratio
     (ax,) = drawn(write_folder(tmp_path / "f", plot, rows, fitted=claims)).axes
     first, second = (
         mark.get_transform().transform(mark.get_xydata())[0, 0]
@@ -296,7 +313,7 @@ def test_errors_may_be_root_mean_squares_over_the_steps_to_which_claims_fit(tmp_
     line = {"grid": "main", "quantity": quantity, "reference": "limit", "rms": True}
     plot = {"kind": "lines", "panels": [panel(hue=None, lines=[{**line, "label": "main"}])]}
     claim = fitted(fit(-0.8)) | {"reference": ["limit"]}
-    claim["arms"][0]["relative"] = {**JUDGED, "value": 1000.0, "interval": None}
+    claim["arms"][0]["error"] = [32.0, 1000.0, None]
     found = drawn(write_folder(tmp_path / "f", plot, rows, fitted=[claim]))
     (ax,) = found.axes
     (drawn_line,) = lines(ax, "training loss")

@@ -11,9 +11,9 @@ from pydantic import Field
 from scaling_limits.claims.base import Names, SizeClaim, Some, SteppedClaim
 from scaling_limits.claims.intervals import Condition, decide, deciding, extreme_of
 from scaling_limits.claims.measurement import (
+    ErrorRow,
     Interval,
     Measurement,
-    RelativeRow,
     SlopeRow,
     UndecidedError,
     diverged,
@@ -126,11 +126,11 @@ class Claim(SizeClaim, SteppedClaim):
         return fit_log_slope(single, single.settings[self.along].to_numpy(float), generator)
 
     @property
-    def shown(self) -> Literal["lines"] | None:
+    def shown(self) -> Literal["slopes"] | None:
         """The slope of the errors of single networks, with the error of the mean over seeds."""
-        return None if self.slope_at_most is None else "lines"
+        return None if self.slope_at_most is None else "slopes"
 
-    def evidence(self, results: Results, *compared: Results) -> list[SlopeRow | RelativeRow]:
+    def evidence(self, results: Results, *compared: Results) -> list[SlopeRow | ErrorRow]:
         """Return the error at the largest size and the slope that the claim bounds; nothing if training diverged.
 
         Raises:
@@ -146,7 +146,7 @@ class Claim(SizeClaim, SteppedClaim):
         largest = max(sizes)
         _, value, interval = _largest(sizes[largest], generator)
         slope = self._slope(errors, generator)
-        return [RelativeRow("reference", float(largest), value, interval), SlopeRow({}, *slope)]
+        return [ErrorRow(float(largest), value, interval), SlopeRow({}, *slope)]
 
     def simulation(self, recorded: Recorded) -> Simulation:
         """Return the simulation of errors that decrease as a power of the size."""

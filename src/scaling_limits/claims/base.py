@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from scaling_limits.claims.checks import Problem, numbers, size_problems, values_of
-from scaling_limits.claims.measurement import RelativeRow, RelativeTo
+from scaling_limits.claims.measurement import RatioRow, RatioTo
 from scaling_limits.figures.needs import Grids, listed
 from scaling_limits.figures.quantities import Quantity
 from scaling_limits.strict import Strict
@@ -140,11 +140,11 @@ class ClaimBase(Strict, ABC):
         """
 
     @property
-    def shown(self) -> Literal["optima", "lines"] | None:
+    def shown(self) -> Literal["optima", "slopes", "ratios"] | None:
         """The evidence that pictures show; None for nothing.
 
         Optima are shown against the size `along` for the hyperparameter `over`. Slopes are shown next to lines over
-        `along`, and relative values on lines of such values.
+        `along`, relative errors on lines of errors, and ratios on lines of ratios.
         """
         return None
 
@@ -214,8 +214,8 @@ class BestClaim(SizeClaim):
     """A claim about the best value over the hyperparameters `over`, along a size."""
 
     over: Names = ()
-    relative_to: ClassVar[RelativeTo] = "smallest"
-    """What the measured value is relative to."""
+    ratio_to: ClassVar[RatioTo] = "smallest"
+    """The denominator of the measured ratio."""
 
     @property
     def columns(self) -> Names:
@@ -228,12 +228,12 @@ class BestClaim(SizeClaim):
         return bool(self.over)
 
     @property
-    def shown(self) -> Literal["lines"]:
-        """The measured value, on lines of such values."""
-        return "lines"
+    def shown(self) -> Literal["ratios"]:
+        """The measured ratio."""
+        return "ratios"
 
-    def evidence(self, results: Results, *compared: Results) -> list[RelativeRow]:
-        """Return the measured value, if it has a size.
+    def evidence(self, results: Results, *compared: Results) -> list[RatioRow]:
+        """Return the measured ratio, if it has a size.
 
         Raises:
             UndecidedError: see `measure`.
@@ -241,7 +241,7 @@ class BestClaim(SizeClaim):
         found = self.measure(results, *compared)
         if found.size is None or not math.isfinite(found.value):
             return []
-        return [RelativeRow(self.relative_to, float(found.size), found.value, found.interval)]
+        return [RatioRow(self.ratio_to, float(found.size), found.value, found.interval)]
 
 
 class Region(Strict):

@@ -47,7 +47,7 @@ class Claim(BestClaim):
     margin: float = Field(default=MARGIN, gt=-1, lt=1)
     grows: bool = False
     reference_quantity: Quantity | None = None
-    relative_to = "reference"
+    ratio_to = "reference"
 
     @property
     def compared(self) -> tuple[Names, ...]:

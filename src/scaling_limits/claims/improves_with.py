@@ -70,7 +70,8 @@ class Claim(BestClaim):
         step, allowed = max(steps), 1 + self.tolerance
         small, large = pairs[int(np.argmax(steps))]
         step_interval = extreme_of(step, np.max(sampled_steps, axis=0), least=0.0)
-        place = f"from {prose(self.along)} {setting(small)} to {setting(large)}"
+        along, ratio = prose(self.along), f"ratio of the {quantity_name(self)}"
+        place = f"from {along} {setting(small)} to {setting(large)}"
         # the step that may be the largest increase
         highest = np.quantile(sampled_steps, 1 - TAIL, axis=1, method="nearest")
         start, end = pairs[int(np.argmax(highest))]
@@ -80,7 +81,6 @@ class Claim(BestClaim):
         value = float(ratio_of(best[largest], best[smallest]))
         ratios = ratio_of(sampled[largest], sampled[smallest])
         interval = best_ratio_interval(value, ratios, self.over)
-        along, ratio = prose(self.along), f"ratio of the {quantity_name(self)}"
         below = f"{ratio} below {setting(1 - self.margin)}, no step above {setting(allowed)}"
         condition = deciding(
             [

@@ -38,7 +38,7 @@ class Measurement:
 
     `holds` is None if a confidence interval contains a threshold. If a claim has several conditions, value, interval
     and threshold are those of one that decides (`intervals.deciding`). `place` names the settings of the value, if it
-    is one of several. `size` is the size of a value that pictures show relative to another one (`RelativeRow`).
+    is one of several. `size` is the size of a ratio that pictures show (`RatioRow`).
     """
 
     holds: bool | None
@@ -71,23 +71,28 @@ class SlopeRow(NamedTuple):
     sizes: tuple[float, float] | None = None
 
 
-RelativeTo = Literal["reference", "smallest", "best"]
-"""What judged values are relative to: the grids `reference`, the smallest size, or the best value at the same size."""
+class ErrorRow(NamedTuple):
+    """The largest relative error of means over seeds at the largest size, with its 95 % interval."""
 
-
-class RelativeRow(NamedTuple):
-    """The judged value at a size relative to another one, with its 95 % interval.
-
-    Relative to a limit, it is the largest relative error of means over seeds, otherwise a ratio.
-    """
-
-    to: RelativeTo
     size: float
     value: float
     interval: Interval | None
 
 
-Evidence = Sequence[OptimumRow] | Sequence[SlopeRow | RelativeRow]
+RatioTo = Literal["reference", "smallest", "best"]
+"""The denominator of a ratio: the value of the grids `reference`, of the smallest size, or the best at equal size."""
+
+
+class RatioRow(NamedTuple):
+    """The judged ratio of the value at a size to another one, with its 95 % interval."""
+
+    to: RatioTo
+    size: float
+    value: float
+    interval: Interval | None
+
+
+Evidence = Sequence[OptimumRow] | Sequence[SlopeRow | ErrorRow] | Sequence[RatioRow]
 """Numbers behind a verdict that pictures show."""
 
 

@@ -196,9 +196,9 @@ class Claim(ClaimBase):
         return fits
 
     @property
-    def shown(self) -> Literal["lines"]:
+    def shown(self) -> Literal["slopes"]:
         """Slopes."""
-        return "lines"
+        return "slopes"
 
     def evidence(self, results: Results, *_: Results) -> list[SlopeRow]:
         """Return the fitted slope of each group, or none if training diverged.

@@ -43,7 +43,7 @@ class Claim(BestClaim):
     over: Some
     tolerance: float = Field(gt=0)
     control: Some
-    relative_to = "best"
+    ratio_to = "best"
 
     def measure(self, results: Results, *_: Results) -> Measurement:
         """Measure the largest ratio of the value at the smallest size's optimum to the smallest value at the same size.

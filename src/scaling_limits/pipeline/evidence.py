@@ -9,10 +9,11 @@ import numpy as np
 from scaling_limits.audit.select import measured_on
 from scaling_limits.claims.base import ClaimBase
 from scaling_limits.claims.measurement import (
+    ErrorRow,
     Evidence,
     Interval,
     OptimumRow,
-    RelativeRow,
+    RatioRow,
     SlopeRow,
     UndecidedError,
 )
@@ -28,9 +29,10 @@ def shown(claim: ClaimBase, results: Results) -> Content:
     Its `arms` are the judged grids together and each control separately. An arm has the `optima` at each size (size,
     value, and both ends of the confidence interval, null if the optimum may lie anywhere beyond the grid) or the
     `fits` of slopes, whose `group` has the values of `only` and of the columns that distinguish them, and whose `sizes`
-    are the smallest and the largest fitted size (null for all). An arm of a claim about a value that is `relative` to
-    another one also has this value (`RelativeRow`). The judged grids also have the range that is `claimed`: for optima,
-    the shifts in octaves from the first one (null without a bound).
+    are the smallest and the largest fitted size (null for all). An arm of a claim about a `reference` also has the
+    judged relative `error` (size, value, and the confidence interval), and an arm of a claim about the best value the
+    judged `ratio` (`RatioRow`). The judged grids also have the range that is `claimed`: for optima, the shifts in
+    octaves from the first one (null without a bound).
     """
     key = "optima" if claim.shown == "optima" else "fits"
     arms: list[Content] = []
@@ -38,11 +40,15 @@ def shown(claim: ClaimBase, results: Results) -> Content:
         rows: Evidence = ()
         with suppress(UndecidedError):
             rows = claim.evidence(*measured_on(claim, results, grids))
-        others = [_content(row, claim.only) for row in rows if not isinstance(row, RelativeRow)]
-        arm: Content = {"grids": list(grids), key: others}
+        found: list[object] = []
+        arm: Content = {"grids": list(grids), key: found}
         for row in rows:
-            if isinstance(row, RelativeRow):
-                arm["relative"] = row._asdict() | {"interval": _ends(row.interval)}
+            if isinstance(row, ErrorRow):
+                arm["error"] = list(row)
+            elif isinstance(row, RatioRow):
+                arm["ratio"] = row._asdict() | {"interval": _ends(row.interval)}
+            else:
+                found.append(_content(row, claim.only))
         bounds = claim.claimed(rows) if grids == claim.grids else None
         if bounds is not None:
             arm["claimed"] = _ends(bounds)

@@ -160,13 +160,14 @@ def _texts(
 
 def _evidence(figure: Figure, results: Results) -> dict[str, object]:
     """Return the measurements of a figure's claims that it draws, and the grids that it draws and judges."""
-    shown: dict[str, list[evidence.Content]] = {"optima": [], "lines": []}
+    shown: dict[str, list[evidence.Content]] = {"optima": [], "slopes": [], "ratios": []}
     for claim in figure.claims:
-        if claim.shown is not None:
+        # claims about ratios are frequent, and few pictures show ratios
+        if claim.shown is not None and (claim.shown != "ratios" or figure.plot.shows_ratios):
             shown[claim.shown].append(evidence.shown(claim, results))
     return {
         "judged": shown["optima"],
-        "fitted": shown["lines"],
+        "fitted": [*shown["slopes"], *shown["ratios"]],
         "grids": sorted(figure.grids),
         "judged_only": _judged_only(figure, results.cells),
     }

@@ -72,7 +72,7 @@ class FigureFolder(Generic[PlotT_co]):
     whether it is a figure of the paper, and `notes` are the lines below the picture that describe its scale. A `bare`
     picture has neither a heading nor notes. `judged` holds the claims about an optimum with the optima that they
     located (`quantity`, `over`, `along`, `within`, `arms`); `fitted` holds the claims about values along a size with
-    their fits and relative values (`quantity`, `along`, `arms`). For a plot that is part of a composite, `area` is its
+    their fits, errors and ratios (`quantity`, `along`, `arms`). For a plot that is part of a composite, `area` is its
     area of the page.
     """
 

@@ -64,6 +64,11 @@ class PlotOptions(Strict):
         """The statistics over seeds, or the seed, that it shows."""
         return {"mean"}
 
+    @property
+    def shows_ratios(self) -> bool:
+        """Whether it shows ratios, which claims about the best value judge."""
+        return False
+
     @classmethod
     def misfits(cls, plot: Written, path: Path) -> Iterator[MisplacedError]:
         """Yield the entries of a written plot whose type is wrong."""

@@ -67,6 +67,11 @@ class Options(PlotOptions):
         """The statistics over seeds, or the seed, that the plots show."""
         return set[str]().union(*(plot.centres for plot in self.plots))
 
+    @property
+    def shows_ratios(self) -> bool:
+        """Whether one of the plots shows ratios."""
+        return any(plot.shows_ratios for plot in self.plots)
+
     @classmethod
     def misfits(cls, plot: Written, path: Path) -> Iterator[MisplacedError]:
         """Yield the entries of wrong type, including those of the plots."""

@@ -103,6 +103,11 @@ class Line(Strict):
     ratio_to: str | None = None
     rms: bool = False
 
+    @property
+    def compared_with(self) -> str | None:
+        """The other grid with which values are compared, if there is one."""
+        return self.reference or (self.ratio_to if self.ratio_to != self.grid else None)
+
     @model_validator(mode="after")
     def _squares_errors(self) -> Line:
         if self.rms and (self.reference is None or "step" not in self.quantity.kept_axes):
@@ -361,6 +366,13 @@ class Options(PanelsOptions):
     def centres(self) -> set[str]:
         """The statistics over seeds that the panels show."""
         return {panel.centre for panel in self.panels}
+
+    @property
+    def shows_ratios(self) -> bool:
+        """Whether a panel shows ratios to other grids or to the smallest x."""
+        return any(
+            panel.relative or any(line.ratio_to for line in panel.lines) for panel in self.panels
+        )
 
     @model_validator(mode="after")
     def _labels_are_unique(self) -> Options:

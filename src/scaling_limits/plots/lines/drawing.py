@@ -214,12 +214,10 @@ class Lines(page.Drawing):
         optima.draw(self._lowest, self.tracks, labels, quantity, scales, self._titles_of_tracks())
         written: set[fits.FittedSlope] = set()
         for panel, ax in self.panels:
-            slopes = self.slopes(panel)
-            common = {slope for slope in slopes if slope.is_common}
             # panels of several steps have a slope in common
-            new = [slope for slope in slopes if slope not in written]
-            fits.write(ax, new, _each(panel), self._axes_size)
-            written |= common
+            slopes = [slope for slope in self.slopes(panel) if slope not in written]
+            fits.write(ax, slopes, _each(panel), self._axes_size)
+            written |= {slope for slope in slopes if slope.is_common}
         self.body.legend(*legend.blocks(self))
 
     # content of the page

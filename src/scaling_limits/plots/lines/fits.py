@@ -128,44 +128,51 @@ def judged_of(fitted: Sequence[JsonObject], panel: Panel, line: Line) -> list[Ju
 
     Lines with a hue have none: a claim judges one value at a size.
     """
-    to = _relative_to(panel, line)
-    if to is None or panel.hue is not None:
+    if panel.hue is not None:
         return []
-    if line.reference is None and not _is_best(panel, to):
-        return []
+    judged = _errors if line.reference is not None else _ratios
+    found: dict[float, Judged] = {}
+    for value in judged(fitted, panel, line):
+        found.setdefault(value.size, value)
+    return list(found.values())
+
+
+def _errors(fitted: Sequence[JsonObject], panel: Panel, line: Line) -> Iterator[Judged]:
+    """Yield the errors of means over seeds that claims about a line of errors have judged."""
+    for _, arm in _arms(fitted, panel, line):
+        if "error" in arm:
+            size, value, ends = arm["error"]
+            yield Judged(size, value, *(ends or (value, value)))
+
+
+def _ratios(fitted: Sequence[JsonObject], panel: Panel, line: Line) -> Iterator[Judged]:
+    """Yield the ratios that claims about a line of ratios have judged.
+
+    The line is at the points that are best over the claim's hyperparameters, and shows all cells that it selects.
+    """
+    to = "smallest" if panel.relative else None
+    if line.ratio_to is not None:
+        to = "reference" if line.compared_with else "best"
+    # only ratios to the best value are of points that are not best themselves
+    if panel.tuned_by is not None or (panel.tuned_at is not None) != (to == "best"):
+        return
     claims = [
         claim
         for claim in fitted
         if set(claim.get("over", ())) == set(panel.over) and _selects(claim, panel)
     ]
-    found: dict[float, Judged] = {}
     for _, arm in _arms(claims, panel, line):
-        judged = arm.get("relative")
-        if judged and judged["to"] == to:
-            low, high = judged["interval"] or [judged["value"]] * 2
+        ratio = arm.get("ratio")
+        if ratio and ratio["to"] == to:
+            low, high = ratio["interval"] or [ratio["value"]] * 2
             ends = -np.inf if low is None else low, np.inf if high is None else high
-            found.setdefault(judged["size"], Judged(judged["size"], judged["value"], *ends))
-    return list(found.values())
+            yield Judged(ratio["size"], ratio["value"], *ends)
 
 
 def _selects(claim: JsonObject, panel: Panel) -> bool:
     """Return whether a panel shows the cells that a claim selects; a size that it selects is one x."""
     only = {key: value for key, value in claim.get("only", {}).items() if key != panel.x}
     return only.items() <= panel.only.items()
-
-
-def _is_best(panel: Panel, to: str) -> bool:
-    """Return whether lines are at their best points, or compared `to` these if a single size is tuned."""
-    return panel.tuned_by is None and (panel.tuned_at is not None) == (to == "best")
-
-
-def _relative_to(panel: Panel, line: Line) -> str | None:
-    """Return what a line's values are relative to, as in `claims.measurement.RelativeTo`, or None."""
-    if line.reference is not None:
-        return "reference"
-    if line.ratio_to is not None:
-        return "best" if line.ratio_to == line.grid else "reference"
-    return "smallest" if panel.relative else None
 
 
 def _arms(
@@ -179,10 +186,9 @@ def _arms(
         # a claim about every step fits no single one
         if steps != "all" and line.quantity.step in steps:
             claimed = claimed.model_copy(update={"reduce": "at", "step": line.quantity.step})
-        other = line.reference or (line.ratio_to if line.ratio_to != line.grid else None)
         is_judged = (
             claim["along"] == panel.x
-            and other in (claim.get("reference") or [None])
+            and line.compared_with in (claim.get("reference") or [None])
             and claimed.model_dump(exclude={"label", "layer", "per"}) == quantity
         )
         if is_judged:
